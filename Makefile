@@ -1,0 +1,56 @@
+# Everything a fresh machine needs: Python 3.11 or newer, a Rust toolchain, and these targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell find native/src -name '*.rs') native/Cargo.toml native/Cargo.lock
+BUILT := $(VENV)/.built
+TOOLS := $(VENV)/.tools
+
+.PHONY: help build demo check test bench docs clean
+
+help:  ## List the targets.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(TOOLS): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "hedgerow needs Python 3.11 or newer as '$(PYTHON)'; install it, or name yours: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hedgerow needs Python 3.11 or newer; '$(PYTHON)' is older. Name another: make PYTHON=python3.12" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "hedgerow needs a Rust toolchain (cargo 1.88 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing; on Debian: apt install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; x = p["optional-dependencies"]; print("\n".join(r for r in p["dependencies"] + sum(x.values(), []) if not r.startswith("hedgerow[")))' > $(VENV)/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt -c constraints.txt
+	@touch $@
+
+$(BUILT): $(TOOLS) $(RUST)
+	@cargo --version >/dev/null 2>&1 || { echo "hedgerow needs a Rust toolchain (cargo 1.88 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+build: $(BUILT)  ## Create .venv, install the release build and the tools; quick when nothing changed.
+
+demo: build  ## Train on built-in data, print a table and the path of a picture.
+	$(BIN)/python -m hedgerow.demo
+
+check: build  ## Lint, types, floors, stubs.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m mypy.stubtest hedgerow._native
+	cd native && cargo fmt --check
+	cd native && cargo clippy --release --locked --quiet --all-targets --features python -- -D warnings
+
+test: check  ## Checks, then every test.
+	cd native && cargo test --release --locked --quiet
+	$(BIN)/python -m pytest
+
+bench: build  ## Compare with XGBoost on this machine; takes some minutes.
+	$(BIN)/python -m benchmarks pooled
+
+docs: build  ## Build the documentation into docs/_build.
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:  ## Remove everything that was built.
+	rm -rf $(VENV) native/target docs/_build demo-output src/hedgerow/_native*.so

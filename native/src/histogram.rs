@@ -1,0 +1,249 @@
+//! Sums of gradients and hessians per bin, for many nodes at once.
+//!
+//! Gradients arrive as 31-bit integers and are rounded to `gradient_bits` here. Where they are short, gradient and
+//! hessian are added as one word (gradient above, hessian below) for as many rows as cannot overflow, then widened.
+//! Integer sums do not depend on the order of rows or the number of threads.
+
+use std::cell::RefCell;
+
+use crate::matrix::{Entries, Matrix, prefetch};
+use crate::threads;
+
+/// Rows of one node: a span of one tree's order.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub tree: usize,
+    pub begin: usize,
+    pub end: usize,
+}
+
+/// Gradients and hessians of the trees of a round: for every tree and row a pair of 31-bit integers.
+#[derive(Clone, Copy)]
+pub struct Gradients<'a> {
+    pub pairs: &'a [[i32; 2]],
+    pub rows: usize,
+    pub bits: u32,
+}
+
+/// Wide integers are below 2^30; narrow ones keep this many bits and a sign.
+pub const WIDE_BITS: u32 = 30;
+
+impl Gradients<'_> {
+    #[inline(always)]
+    fn narrow(&self, wide: i32) -> i64 {
+        let shift = WIDE_BITS + 1 - self.bits;
+        ((i64::from(wide) << 1 >> shift) + 1) >> 1
+    }
+
+    /// One tree's part.
+    fn of(self, tree: usize) -> Self {
+        Self { pairs: &self.pairs[tree * self.rows..(tree + 1) * self.rows], ..self }
+    }
+
+    #[inline(always)]
+    fn pair(&self, row: u32) -> (i64, i64) {
+        let [g, h] = self.pairs[row as usize];
+        (self.narrow(g), self.narrow(h))
+    }
+
+    /// How many rows can be added in a word of two 32-bit halves.
+    fn rows_in_a_word(&self) -> usize {
+        (1usize << (WIDE_BITS + 2 - self.bits)) - 1
+    }
+}
+
+/// Pairs rounded to `bits`: the integers that are summed.
+pub fn narrow_all(gradients: Gradients, out: &mut [[i32; 2]]) {
+    for (o, &[g, h]) in out.iter_mut().zip(gradients.pairs) {
+        *o = [gradients.narrow(g) as i32, gradients.narrow(h) as i32];
+    }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sums per bin of every span, `(gradient, hessian)` pairs, each span's total last, spans one after the other.
+pub fn build(
+    matrix: &Matrix,
+    gradients: Gradients,
+    orders: &[&[u32]],
+    spans: &[Span],
+    n_threads: usize,
+    out: &mut [[i64; 2]],
+) {
+    let width = matrix.n_bins() + 1;
+    let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();
+    let n_threads = if rows * (matrix.dense_columns.len() + 4) < 30_000 { 1 } else { n_threads };
+    let piece = if n_threads == 1 { usize::MAX } else { (rows / (n_threads * 3)).max(4096) };
+    let sum = |s: Span, out: &mut [[i64; 2]]| sum_span(matrix, gradients, &orders[s.tree][s.begin..s.end], s.tree, out);
+    // A span of one piece is summed where it belongs; the pieces of others are added up afterwards.
+    let mut places: Vec<Option<&mut [[i64; 2]]>> = out.chunks_exact_mut(width).map(Some).collect();
+    let mut jobs = Vec::new();
+    for (i, span) in spans.iter().enumerate() {
+        let whole = span.end - span.begin <= piece;
+        let place = if whole { places[i].take() } else { None };
+        let pieces = if whole { vec![*span] } else { pieces_of(*span, piece) };
+        jobs.extend(
+            pieces.into_iter().map(|p| (i, p)).zip(std::iter::once(place).chain(std::iter::repeat_with(|| None))),
+        );
+    }
+    let parts = threads::map(n_threads, jobs, |((i, span), place)| match place {
+        Some(out) => {
+            sum(span, out);
+            fill_defaults(matrix, out);
+            (i, Vec::new())
+        }
+        None => {
+            let mut part = vec![[0; 2]; width];
+            sum(span, &mut part);
+            (i, part)
+        }
+    });
+    for (i, part) in parts {
+        if let Some(out) = &mut places[i] {
+            for (o, p) in out.iter_mut().zip(&part) {
+                o[0] += p[0];
+                o[1] += p[1];
+            }
+        }
+    }
+    places.into_iter().flatten().for_each(|out| fill_defaults(matrix, out));
+}
+
+fn pieces_of(span: Span, piece: usize) -> Vec<Span> {
+    let cut = |begin| Span { begin, end: span.end.min(begin + piece), ..span };
+    (span.begin..span.end).step_by(piece).map(cut).collect()
+}
+
+/// Adds the sums of these rows to `out`, their total to its last pair. Default bins get nothing.
+fn sum_span(matrix: &Matrix, gradients: Gradients, rows: &[u32], tree: usize, out: &mut [[i64; 2]]) {
+    let limit = gradients.rows_in_a_word();
+    if limit >= 1024 {
+        // Taken out while in use, so that a panic leaves no half-filled words behind.
+        let mut words = SCRATCH.take();
+        // A byte added to any column's offset stays inside.
+        words.resize(words.len().max(matrix.n_bins() + 256), 0);
+        let n_bins = matrix.n_bins();
+        for rows in rows.chunks(limit) {
+            let total = add_rows(matrix, gradients.of(tree), rows, &mut words, |(g, h)| (g << 32) + h);
+            let last = out.len() - 1;
+            for (o, w) in out[..last].iter_mut().zip(words.iter_mut()) {
+                unpack(o, std::mem::take(w));
+            }
+            unpack(&mut out[last], total);
+            // A damaged table may have written behind the last bin.
+            words[n_bins..n_bins + 256].fill(0);
+        }
+        SCRATCH.set(words);
+        return;
+    }
+    for half in 0..2 {
+        let mut words = vec![0i64; matrix.n_bins() + 256];
+        let total = add_rows(matrix, gradients.of(tree), rows, &mut words, |(g, h)| if half == 0 { g } else { h });
+        let last = out.len() - 1;
+        for (o, w) in out[..last].iter_mut().zip(&words) {
+            o[half] += w;
+        }
+        out[last][half] += total;
+    }
+}
+
+#[inline(always)]
+fn unpack(out: &mut [i64; 2], word: i64) {
+    let h = word & 0xffff_ffff;
+    out[0] += (word - h) >> 32;
+    out[1] += h;
+}
+
+/// Adds each row's word to its bins; returns the sum of the words.
+#[inline(always)]
+fn add_rows(
+    matrix: &Matrix,
+    gradients: Gradients,
+    rows: &[u32],
+    words: &mut [i64],
+    word_of: impl Fn((i64, i64)) -> i64,
+) -> i64 {
+    match (matrix.starts.is_empty(), matrix.entries) {
+        (true, _) => add_dense(matrix, gradients, rows, words, word_of),
+        (false, Entries::Short(e)) => add_both(matrix, e, gradients, rows, words, word_of),
+        (false, Entries::Long(e)) => add_both(matrix, e, gradients, rows, words, word_of),
+    }
+}
+
+#[inline(always)]
+fn add_dense(
+    matrix: &Matrix,
+    gradients: Gradients,
+    rows: &[u32],
+    words: &mut [i64],
+    word_of: impl Fn((i64, i64)) -> i64,
+) -> i64 {
+    let width = matrix.dense_columns.len();
+    let offsets: Vec<usize> = matrix.dense_columns.iter().map(|&c| matrix.offsets[c as usize] as usize).collect();
+    let mut total = 0;
+    for (i, &row) in rows.iter().enumerate() {
+        if let Some(&ahead) = rows.get(i + 16) {
+            prefetch(matrix.dense, ahead as usize * width);
+            prefetch(gradients.pairs, ahead as usize);
+        }
+        let word = word_of(gradients.pair(row));
+        total += word;
+        add_bytes(&matrix.dense[row as usize * width..][..width], &offsets, words, word);
+    }
+    total
+}
+
+#[inline(always)]
+fn add_bytes(bins: &[u8], offsets: &[usize], words: &mut [i64], word: i64) {
+    for (&bin, &offset) in bins.iter().zip(offsets) {
+        // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_span`).
+        unsafe { *words.get_unchecked_mut(offset + bin as usize) += word };
+    }
+}
+
+#[inline(always)]
+fn add_both<E: Copy + Into<u32>>(
+    matrix: &Matrix,
+    entries: &[E],
+    gradients: Gradients,
+    rows: &[u32],
+    words: &mut [i64],
+    word_of: impl Fn((i64, i64)) -> i64,
+) -> i64 {
+    let width = matrix.dense_columns.len();
+    let offsets: Vec<usize> = matrix.dense_columns.iter().map(|&c| matrix.offsets[c as usize] as usize).collect();
+    let mut total = 0;
+    for (i, &row) in rows.iter().enumerate() {
+        if let Some(&ahead) = rows.get(i + 16) {
+            prefetch(matrix.dense, ahead as usize * width);
+            prefetch(entries, matrix.starts[ahead as usize] as usize);
+            prefetch(gradients.pairs, ahead as usize);
+        }
+        let word = word_of(gradients.pair(row));
+        total += word;
+        let row = row as usize;
+        add_bytes(&matrix.dense[row * width..][..width], &offsets, words, word);
+        for &e in &entries[matrix.starts[row] as usize..matrix.starts[row + 1] as usize] {
+            words[e.into() as usize] += word;
+        }
+    }
+    total
+}
+
+/// Gives each sparse column's default bin what is missing from the total.
+fn fill_defaults(matrix: &Matrix, out: &mut [[i64; 2]]) {
+    let total = out[out.len() - 1];
+    for (column, &default) in matrix.defaults.iter().enumerate() {
+        if default >= 0 {
+            let (low, high) = (matrix.offsets[column] as usize, matrix.offsets[column + 1] as usize);
+            let mut rest = total;
+            for pair in &out[low..high] {
+                rest[0] -= pair[0];
+                rest[1] -= pair[1];
+            }
+            out[low + default as usize] = rest;
+        }
+    }
+}

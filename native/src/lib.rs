@@ -1,0 +1,15 @@
+//! Kernels of hedgerow: arrays in, arrays out. Nothing here knows a party, a key or a file.
+
+pub mod cuts;
+pub mod divide;
+pub mod gradients;
+pub mod histogram;
+pub mod matrix;
+pub mod portable;
+pub mod predict;
+pub mod sample;
+pub mod splits;
+pub mod threads;
+
+#[cfg(feature = "python")]
+mod python;

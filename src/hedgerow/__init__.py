@@ -1,0 +1,22 @@
+"""Trees over data that several organisations hold and none may share."""
+
+from hedgerow.data.read import read_table
+from hedgerow.data.table import Column, Table
+from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
+from hedgerow.model import Model
+from hedgerow.saved import load_model
+from hedgerow.trees.boost import Round
+
+__version__ = "0.1.0"
+__all__ = [
+    "Column",
+    "ForestClassifier",
+    "ForestRegressor",
+    "GBDTClassifier",
+    "GBDTRegressor",
+    "Model",
+    "Round",
+    "Table",
+    "load_model",
+    "read_table",
+]

@@ -1,0 +1,254 @@
+"""Kernels: arrays in, arrays out, the GIL released. Arrays are row-major; what does not fit together is a ValueError.
+
+Pairs are (gradient, hessian). A node's rows are a span of its tree's row of `orders`: `spans` (trees x nodes x 2) tells
+where it begins and ends. `nodes` are the tree and the number of each node asked for.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "add_scores",
+    "add_values",
+    "best_cuts",
+    "bin_dense",
+    "bin_sparse",
+    "columns_of",
+    "count_prefixes",
+    "divide_rows",
+    "draws",
+    "exp",
+    "find_cuts_dense",
+    "find_cuts_sparse",
+    "gradient_pairs",
+    "histograms",
+    "key_values",
+    "leaf_places",
+    "leaf_sums",
+    "log",
+    "logistic",
+    "narrow",
+    "set_portable_only",
+    "softmax",
+    "sorted_keys",
+    "subtract",
+]
+
+_Bools: TypeAlias = NDArray[np.bool_]
+_I32: TypeAlias = NDArray[np.int32]
+_I64: TypeAlias = NDArray[np.int64]
+_U8: TypeAlias = NDArray[np.uint8]
+_U32: TypeAlias = NDArray[np.uint32]
+_U64: TypeAlias = NDArray[np.uint64]
+_F32: TypeAlias = NDArray[np.float32]
+_F64: TypeAlias = NDArray[np.float64]
+_Nodes: TypeAlias = tuple[_I64, _I64]
+_Entries: TypeAlias = NDArray[np.uint16] | NDArray[np.uint32]
+
+class _Grid(Protocol):
+    """Cuts of all columns one after the other, and each column's bin for missing values."""
+
+    @property
+    def cuts(self) -> _F32: ...
+    @property
+    def cut_starts(self) -> _I64: ...
+    @property
+    def missing_bins(self) -> _U8: ...
+
+class _Matrix(Protocol):
+    """Bins of a table: a dense block, a sparse one (bins other than the default), and maybe all columns once more."""
+
+    @property
+    def dense(self) -> _U8: ...
+    @property
+    def dense_columns(self) -> _U32: ...
+    @property
+    def starts(self) -> _I64: ...
+    @property
+    def entries(self) -> _Entries: ...
+    @property
+    def offsets(self) -> _U32: ...
+    @property
+    def defaults(self) -> _I32:
+        """-1 for a dense column."""
+
+    @property
+    def by_column(self) -> _U8: ...
+
+class _SparseRows(Protocol):
+    """A sparse table by rows, columns ascending in each."""
+
+    @property
+    def indptr(self) -> _I64: ...
+    @property
+    def indices(self) -> _I32: ...
+    @property
+    def data(self) -> _F32: ...
+
+class _Layout(Protocol):
+    """The columns of a histogram."""
+
+    @property
+    def offsets(self) -> _U32: ...
+    @property
+    def has_missing(self) -> _Bools: ...
+    @property
+    def categorical(self) -> _Bools: ...
+
+class _Rules(Protocol):
+    """What a cut is worth and what is allowed; `monotone` is empty or holds -1, 0 or 1 for each column."""
+
+    @property
+    def gradient_unit(self) -> float: ...
+    @property
+    def hessian_unit(self) -> float: ...
+    @property
+    def reg_lambda(self) -> float: ...
+    @property
+    def reg_alpha(self) -> float: ...
+    @property
+    def gamma(self) -> float: ...
+    @property
+    def min_child_weight(self) -> float: ...
+    @property
+    def monotone(self) -> NDArray[np.int8]: ...
+
+class _Forest(Protocol):
+    """Nodes of all trees one after the other; a leaf's column is -1, a numeric cut's set is -1."""
+
+    @property
+    def columns(self) -> _I32: ...
+    @property
+    def thresholds(self) -> _F32: ...
+    @property
+    def missing_left(self) -> _Bools: ...
+    @property
+    def children(self) -> _I32: ...
+    @property
+    def sets(self) -> _I32: ...
+    @property
+    def category_sets(self) -> _U64: ...
+    @property
+    def values(self) -> _F32: ...
+    @property
+    def roots(self) -> _I64: ...
+
+def find_cuts_dense(values: _F32, max_bin: int, min_rows: int, n_threads: int) -> tuple[_F32, _I64, _I64]:
+    """All cuts, where each column's begin, and the rows of each column's bins, the missing behind them."""
+
+def find_cuts_sparse(
+    starts: _I64, stored: _F32, rows: int, absent_is_zero: bool, max_bin: int, min_rows: int, n_threads: int
+) -> tuple[_F32, _I64, _I64]:
+    """The same of a table stored by columns."""
+
+def sorted_keys(values: _F32) -> _U32:
+    """Keys in the order of the floats they stand for, without the missing, ascending."""
+
+def key_values(keys: _U32) -> _F32:
+    """The floats that keys stand for."""
+
+def count_prefixes(keys: _U32, prefixes: _U32, shift: int) -> _I64:
+    """How many of the sorted keys are each prefix once `shift` low bits are left off."""
+
+def bin_dense(
+    grid: _Grid, values: _F32, dense_columns: _U32, offsets: _U32, defaults: _I32, n_threads: int
+) -> tuple[_U8, _I64, _Entries]:
+    """A matrix's `dense`, `starts` and `entries`."""
+
+def bin_sparse(
+    grid: _Grid,
+    table: _SparseRows,
+    absent_bins: _U8,
+    dense_columns: _U32,
+    offsets: _U32,
+    defaults: _I32,
+    n_threads: int,
+) -> tuple[_U8, _I64, _Entries]:
+    """The same of a sparse table; `absent_bins` are the bins of what it does not store."""
+
+def columns_of(matrix: _Matrix, n_threads: int) -> _U8:
+    """A matrix's `by_column` (columns x rows)."""
+
+def gradient_pairs(
+    loss: tuple[str, float],
+    scales: tuple[float, float, bool],
+    scores: _F32,
+    labels: _F32,
+    weights: _F32,
+    out: _I32,
+    n_threads: int,
+) -> int:
+    """Fill `out` (trees x rows x 2) with wide pairs; returns how many were clipped. No weights: all 1.
+
+    `loss` is its name and parameter, `scales` what gradients and hessians are multiplied by and whether hessians are 1.
+    """
+
+def narrow(pairs: _I32, gradient_bits: int) -> _I32:
+    """Wide pairs rounded to so many bits, sign included."""
+
+def histograms(
+    matrix: _Matrix, pairs: _I32, gradient_bits: int, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int
+) -> _I64:
+    """Sums of narrow pairs (nodes x bins x 2) of all columns' bins, each node's total last."""
+
+def subtract(slabs: Sequence[_I64], parents: _I32, children: _I32) -> None:
+    """Take children's histograms from their parents', in the parents' places; a place is (slab, row)."""
+
+def best_cuts(
+    slabs: Sequence[_I64],
+    places: _I32,
+    layout: _Layout,
+    rules: _Rules,
+    allowed: _Bools,
+    bounds: _F64,
+    n_threads: int,
+) -> tuple[_I64, _I32, _I32, _Bools, _F64, _I64, _I64, _U64]:
+    """Which nodes to cut, and of each the column, bin, missing left, gain, left sums, right sums and set of left bins.
+
+    The bin is -1 for a categorical column, where only the set tells.
+    No rows of `allowed`: all columns; no rows of `bounds`: any value.
+    """
+
+def divide_rows(
+    matrix: _Matrix,
+    orders: _U32,
+    spans: _I64,
+    nodes: _Nodes,
+    children: _I64,
+    columns: _I32,
+    left_bins: _U64,
+    n_threads: int,
+) -> _I64:
+    """Move the rows of each node whose bin is in its set to the front; returns the rows of both sides (nodes x 2).
+
+    Changes `orders`, and `spans` at each node's child and the one behind it. Nodes come in the order of their spans.
+    """
+
+def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
+    """Sums of wide pairs over each node's rows."""
+
+def add_values(scores: _F32, orders: _U32, spans: _I64, nodes: _Nodes, values: _F32, n_threads: int) -> None:
+    """Add each node's value to its rows' scores (trees x rows)."""
+
+def logistic(scores: _F32) -> _F64: ...
+def softmax(scores: _F32) -> _F64:
+    """Probabilities (rows x classes) from scores (classes x rows)."""
+
+def exp(values: _F64) -> _F64: ...
+def log(values: _F64) -> _F64: ...
+def draws(keys: _U64, seed: int, stream: int) -> _U64:
+    """SipHash-2-4 of each key."""
+
+def add_scores(
+    forest: _Forest, table: _F32 | _SparseRows, n_columns: int, absent: float, scores: _F32, n_threads: int
+) -> None:
+    """Add the trees' values to `scores` (rows x trees of a round)."""
+
+def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
+    """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
+
+def set_portable_only(on: bool) -> None:
+    """Take the path for any CPU from now on, or again the best one."""

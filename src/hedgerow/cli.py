@@ -1,0 +1,95 @@
+"""The command line: `hedgerow train | predict | evaluate | show`.
+
+Exit codes: 0 fine, 2 wrong usage, 3 data, model or parameters refused, 70 a fault of hedgerow's own, 130 stopped by
+Ctrl-C, 141 the reader of stdout went away.
+"""
+
+import contextlib
+import os
+import re
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+import hedgerow
+from hedgerow.commands.evaluate import evaluate
+from hedgerow.commands.predict import predict
+from hedgerow.commands.show import show
+from hedgerow.commands.train import train
+from hedgerow.errors import HedgerowError
+
+REFUSED, FAULT, STOPPED, NO_READER = 3, 70, 130, 141
+
+OPTIONS = {"label": "--label", "id_column": "--id", "weight": "--weight", "categorical": "--categorical"}
+KEYWORD = re.compile(rf"\b({'|'.join(OPTIONS)})=(?=[\s,;.]|$)")
+"""What Python's callers write where the command line has an option, as errors mention it."""
+
+
+class _Command(TyperCommand):
+    """A command whose failures are one sentence and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except typer.Exit:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            code, sentence = _failure(error)
+            if ctx.find_root().params.get("traceback"):
+                traceback.print_exc()
+            if sentence:
+                typer.echo(f"hedgerow: {sentence}", err=True)
+            raise typer.Exit(code) from None
+        return result
+
+
+def _failure(error: BaseException) -> tuple[int, str]:
+    """The exit code and the sentence for what went wrong."""
+    if isinstance(error, KeyboardInterrupt):
+        return STOPPED, "Stopped; files are written whole at the end or not at all."
+    if isinstance(error, BrokenPipeError):
+        _let_go_of_stdout()
+        return NO_READER, ""
+    if isinstance(error, HedgerowError):
+        return REFUSED, KEYWORD.sub(lambda found: OPTIONS[found[1]], str(error))
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return REFUSED, f"{error.filename}: {error.strerror}."
+    kind = type(error).__name__
+    return FAULT, f"An unexpected {kind} ended this; run 'hedgerow --traceback ...' to see where, and report it."
+
+
+def _let_go_of_stdout() -> None:
+    """Point stdout nowhere, so that Python's own flush at exit does not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hedgerow {hedgerow.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True)
+]
+Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+for _command in (train, predict, evaluate, show):
+    app.command(cls=_Command)(_command)
+
+
+@app.callback()
+def _options(version: Version = False, traceback: Traceback = False) -> None:  # `_Command` reads the second
+    """Gradient-boosted trees and random forests for data that several organisations hold and none may share."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="hedgerow")

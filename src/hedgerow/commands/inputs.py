@@ -1,0 +1,110 @@
+"""From the words of the command line to tables: files, and the data sets that come with scikit-learn."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.read import LIBSVM, read_table
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ParameterError
+
+BUILTIN = "builtin:"
+BUILTIN_SETS = ("breast_cancer", "diabetes", "digits", "iris", "wine")
+BUILTIN_LABEL = "target"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a file are for; those not named are features."""
+
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    absent: str = "missing"
+
+
+def read_labelled(data: str, roles: Roles, categorical: Sequence[str] = ()) -> Table:
+    """A table to learn from; refuses one without labels."""
+    if data.startswith(BUILTIN):
+        return _builtin(data, roles, categorical)
+    if roles.label is None and not _is_libsvm(data):
+        raise ParameterError(f"{data} needs a label; name its column with --label.")
+    return _read(data, roles, categorical)
+
+
+def read_like(data: str, columns: Sequence[Column], roles: Roles) -> Table:
+    """A table with these columns, in their order and with their categories, whatever else its file holds."""
+    categorical = [column.name for column in columns if column.kind == "categorical"]
+    _check_free(roles, columns)
+    try:
+        if data.startswith(BUILTIN):
+            return _builtin(data, roles).aligned(columns)
+        if _is_libsvm(data):
+            places = [j for j, column in enumerate(columns) if column.kind == "categorical"]
+            return _read(data, roles, places, n_columns=len(columns)).aligned(columns)
+        return _read_file_like(data, columns, roles, categorical)
+    except DataError as error:
+        raise DataError(str(error) if data in str(error) else f"{data}: {error}") from None
+
+
+def _check_free(roles: Roles, columns: Sequence[Column]) -> None:
+    """A column that the model looks at cannot also be the label, the id or the weight."""
+    for option, name in (("label", roles.label), ("id", roles.id), ("weight", roles.weight)):
+        if name is not None and name in (column.name for column in columns):
+            raise ParameterError(f"--{option} {name} is a column from which the model predicts; name another.")
+
+
+def _read_file_like(data: str, columns: Sequence[Column], roles: Roles, categorical: list[str]) -> Table:
+    try:
+        table = _read(data, roles, categorical)
+    except DataError:
+        # A categorical column that is not there is lacking, which `aligned` says better.
+        plain = _read_or_none(data, roles)
+        if plain is None or set(categorical) <= set(plain.names):
+            raise
+        table = plain
+    return table.aligned(columns)
+
+
+def _read_or_none(data: str, roles: Roles) -> Table | None:
+    with suppress(DataError):
+        return _read(data, roles)
+    return None
+
+
+def _read(data: str, roles: Roles, categorical: Sequence[str | int] = (), n_columns: int | None = None) -> Table:
+    return read_table(
+        data, label=roles.label, id_column=roles.id, weight=roles.weight,
+        categorical=categorical, absent=roles.absent, n_columns=n_columns,
+    )  # fmt: skip
+
+
+def label_of(data: str, given: str | None, known: str | None) -> str | None:
+    """The label's column: the one given, or the model's where the file does not say itself."""
+    itself = data.startswith(BUILTIN) or _is_libsvm(data)
+    return given if given is not None or itself else known
+
+
+def _is_libsvm(data: str) -> bool:
+    return Path(data.lower().removesuffix(".gz")).suffix.removeprefix(".") in LIBSVM
+
+
+def _builtin(data: str, roles: Roles, categorical: Sequence[str] = ()) -> Table:
+    name = data.removeprefix(BUILTIN)
+    if name not in BUILTIN_SETS:
+        known = ", ".join(BUILTIN + known for known in BUILTIN_SETS)
+        raise ParameterError(f"{data} is unknown; the data sets that come along are {known}.")
+    if roles.label not in (None, BUILTIN_LABEL) or roles.id is not None or roles.weight is not None:
+        raise ParameterError(f"{data} has its own label, {BUILTIN_LABEL!r}; leave out --label, --id and --weight.")
+    from sklearn import datasets  # slow to import
+
+    bunch: Any = getattr(datasets, f"load_{name}")()
+    labels = bunch.target
+    if name not in ("diabetes", "digits"):
+        labels = np.array(bunch.target_names)[labels].astype(object)
+    names = [str(column) for column in bunch.feature_names]
+    return Table.of(bunch.data, labels, names=names, categorical=categorical)

@@ -1,0 +1,117 @@
+"""The options of `hedgerow train`, and those that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+TREES, STOPPING = "Trees", "Held-out rows"
+
+
+class TaskName(StrEnum):
+    """What is learnt from the labels."""
+
+    AUTO = "auto"
+    CLASSIFY = "classify"
+    REGRESS = "regress"
+
+
+class KindName(StrEnum):
+    """What is grown."""
+
+    BOOSTED = "boosted"
+    FOREST = "forest"
+
+
+class ObjectiveName(StrEnum):
+    """The losses for numbers."""
+
+    SQUARED = "squared"
+    POISSON = "poisson"
+    TWEEDIE = "tweedie"
+    HUBER = "huber"
+
+
+class AbsentName(StrEnum):
+    """What an entry that a LIBSVM file leaves out means."""
+
+    MISSING = "missing"
+    ZERO = "zero"
+
+
+class WhatName(StrEnum):
+    """What is predicted."""
+
+    LABEL = "label"
+    PROBABILITY = "probability"
+    RAW = "raw"
+    LEAF = "leaf"
+
+
+class ImportanceName(StrEnum):
+    """What columns are ranked by."""
+
+    GAIN = "gain"
+    SPLIT = "split"
+    COVER = "cover"
+
+
+def _option(help_: str, group: str | None = None, metavar: str | None = None, name: tuple[str, ...] = ()) -> Any:
+    return typer.Option(*name, help=help_, rich_help_panel=group, metavar=metavar, show_default=False)
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, Parquet or LIBSVM file, also gzipped; or builtin:NAME with breast_cancer, diabetes, digits, "
+        "iris or wine.",
+        show_default=False,
+    ),
+]
+ModelFile = Annotated[Path, typer.Argument(help="Model file written by `hedgerow train`.", show_default=False)]
+Label = Annotated[str | None, _option("Column of the labels.", metavar="COL")]
+Id = Annotated[str | None, _option("Column of the rows' ids; not a feature.", metavar="COL", name=("--id",))]
+Weight = Annotated[str | None, _option("Column of the rows' weights; not a feature.", metavar="COL")]
+Absent = Annotated[AbsentName, typer.Option(help="What an entry that a LIBSVM file leaves out means.")]
+Jobs = Annotated[int | None, _option("Threads; all cores if not given.")]
+
+Categorical = Annotated[
+    list[str] | None, _option("Column of numbers that are categories; may be given often.", metavar="COL")
+]
+ModelOut = Annotated[Path, typer.Option(help="Where the model goes; a file that exists is overwritten.")]
+Task = Annotated[TaskName, typer.Option(help="auto: classes if labels are text or at most 20 distinct whole numbers.")]
+Kind = Annotated[KindName | None, _option("Boosted trees, or a random forest. (default boosted)")]
+Objective = Annotated[ObjectiveName | None, _option("Loss for numbers. (default squared)")]
+TweediePower = Annotated[float | None, _option("Variance power of tweedie, between 1 and 2. (default 1.5)")]
+HuberSlope = Annotated[float | None, _option("Slope of huber. (default 1)")]
+ContinueFrom = Annotated[Path | None, _option("Model to which trees are added.", metavar="MODEL")]
+
+Valid = Annotated[str | None, _option("Data on which the metric is followed while training.", STOPPING, metavar="FILE")]
+Test = Annotated[str | None, _option("Data that only the final metrics are computed on.", STOPPING, metavar="FILE")]
+EarlyStopping = Annotated[
+    int | None, _option("Stop after this many rounds without a better metric on --valid.", STOPPING)
+]
+EvalMetric = Annotated[
+    str | None, _option("Metric on --valid, by XGBoost's name: logloss, auc, error, rmse, mae, ...", STOPPING)
+]
+
+Estimators = Annotated[int | None, _option("Rounds of trees. (default 100)", TREES)]
+MaxDepth = Annotated[int | None, _option("Cuts on the way to a leaf. (default 6; forest 12)", TREES)]
+LearningRate = Annotated[float | None, _option("What leaves are multiplied by. (default 0.1)", TREES)]
+RegLambda = Annotated[float | None, _option("L2 penalty on leaves. (default 1; forest 0)", TREES)]
+RegAlpha = Annotated[float | None, _option("L1 penalty on leaves. (default 0)", TREES)]
+Gamma = Annotated[float | None, _option("Least gain of a cut. (default 0)", TREES)]
+MinChildWeight = Annotated[float | None, _option("Least sum of hessians in a child. (default 1)", TREES)]
+MaxBin = Annotated[int | None, _option("Values of a column told apart. (default 255)", TREES)]
+Subsample = Annotated[float | None, _option("Share of rows for each tree. (default 1; forest 0.632)", TREES)]
+ColsampleByTree = Annotated[float | None, _option("Share of columns for each tree. (default 1)", TREES)]
+ColsampleByNode = Annotated[
+    float | None, _option("Share of columns for each node. (default 1; forest: the square root of their number)", TREES)
+]
+ScalePosWeight = Annotated[float | None, _option("Weight of the second of two classes. (default 1)", TREES)]
+Monotone = Annotated[
+    str | None, _option("Columns whose effect may only rise (1) or fall (-1).", TREES, metavar="COL=1,COL=-1")
+]
+GradientBits = Annotated[int | None, _option("Precision of the sums that choose cuts. (default 16)", TREES)]
+RandomState = Annotated[int | None, _option("Seed of the samples of rows and columns. (default 0)", TREES)]

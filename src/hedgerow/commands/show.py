@@ -1,0 +1,66 @@
+"""`hedgerow show`: what is in a model, in words, in a picture, or for XGBoost."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow import plots
+from hedgerow.commands import options as opt
+from hedgerow.commands.outputs import check_writable, print_grid
+from hedgerow.exports import to_xgboost
+from hedgerow.model import Model
+from hedgerow.saved import load_model
+from hedgerow.show import summary, tree_text
+
+Tree = Annotated[int | None, typer.Option(help="Number of a tree to show, from 0.", show_default=False)]
+Importances = Annotated[opt.ImportanceName | None, typer.Option(help="Rank all columns by this.", show_default=False)]
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        help="Draw the tree of --tree, the --importances, or both if neither is asked for; PNG, SVG or PDF.",
+        show_default=False,
+    ),
+]
+XGBoost = Annotated[
+    Path | None, typer.Option("--xgboost", help="Write the model as XGBoost's JSON.", show_default=False)
+]
+
+
+def show(
+    model: opt.ModelFile,
+    tree: Tree = None,
+    importances: Importances = None,
+    picture: Picture = None,
+    xgboost: XGBoost = None,
+) -> None:
+    """Show a model: a summary, a tree, the importances of columns; or write it as a picture or for XGBoost."""
+    for path in (picture, xgboost):
+        if path is not None:
+            check_writable(path)
+    if picture is not None:
+        plots.check_suffix(picture)
+    loaded = load_model(model)
+    if tree is not None:
+        typer.echo(tree_text(loaded, tree))
+    if importances is not None:
+        rows = [[name, f"{share:.2%}"] for name, share in loaded.importances(importances.value).items()]
+        print_grid(["column", f"share of {'cuts' if importances == 'split' else importances}"], rows)
+    if tree is None and importances is None:
+        typer.echo(summary(loaded))
+    if picture is not None:
+        _draw(loaded, tree, importances, picture)
+        typer.echo(f"picture: {picture}")
+    if xgboost is not None:
+        to_xgboost(loaded, xgboost)
+        typer.echo(f"XGBoost model: {xgboost}")
+
+
+def _draw(model: Model, tree: int | None, importances: opt.ImportanceName | None, path: Path) -> None:
+    if tree is not None and importances is None:
+        plots.save_picture(plots.tree_picture(model, tree), path)
+    elif importances is not None and tree is None:
+        plots.save_picture(plots.importance_picture(model, importances.value), path)
+    else:
+        kind = importances or opt.ImportanceName.GAIN
+        plots.save_picture(plots.model_picture(model, tree or 0, kind.value), path)

@@ -1,0 +1,152 @@
+"""`hedgerow train`: a model from a table."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hedgerow import pooled
+from hedgerow.commands import options as opt
+from hedgerow.commands.goal import Wanted, check_options, goal_of, tree_params
+from hedgerow.commands.inputs import Roles, label_of, read_labelled, read_like
+from hedgerow.commands.outputs import check_labels, check_writable, measured, metric_rows, note, print_grid
+from hedgerow.data.table import Table
+from hedgerow.estimators import threads_of
+from hedgerow.model import Model
+from hedgerow.saved import load_model, save
+from hedgerow.trees.boost import Callback, Round
+from hedgerow.trees.params import TreeParams
+
+OF_TREES = (
+    "n_estimators", "max_depth", "learning_rate", "reg_lambda", "reg_alpha", "gamma", "min_child_weight", "max_bin",
+    "subsample", "colsample_bytree", "colsample_bynode", "monotone", "gradient_bits", "random_state",
+)  # fmt: skip
+OF_TASK = ("early_stopping_rounds", "eval_metric", "scale_pos_weight")
+
+
+def train(
+    data: opt.Data,
+    label: opt.Label = None,
+    model: opt.ModelOut = Path("model.json"),
+    task: opt.Task = opt.TaskName.AUTO,
+    kind: opt.Kind = None,
+    objective: opt.Objective = None,
+    tweedie_variance_power: opt.TweediePower = None,
+    huber_slope: opt.HuberSlope = None,
+    id_: opt.Id = None,
+    weight: opt.Weight = None,
+    categorical: opt.Categorical = None,
+    absent: opt.Absent = opt.AbsentName.MISSING,
+    continue_from: opt.ContinueFrom = None,
+    n_jobs: opt.Jobs = None,
+    valid: opt.Valid = None,
+    test: opt.Test = None,
+    early_stopping_rounds: opt.EarlyStopping = None,
+    eval_metric: opt.EvalMetric = None,
+    n_estimators: opt.Estimators = None,
+    max_depth: opt.MaxDepth = None,
+    learning_rate: opt.LearningRate = None,
+    reg_lambda: opt.RegLambda = None,
+    reg_alpha: opt.RegAlpha = None,
+    gamma: opt.Gamma = None,
+    min_child_weight: opt.MinChildWeight = None,
+    max_bin: opt.MaxBin = None,
+    subsample: opt.Subsample = None,
+    colsample_bytree: opt.ColsampleByTree = None,
+    colsample_bynode: opt.ColsampleByNode = None,
+    scale_pos_weight: opt.ScalePosWeight = None,
+    monotone: opt.Monotone = None,
+    gradient_bits: opt.GradientBits = None,
+    random_state: opt.RandomState = None,
+) -> None:
+    """Train a model on a table and write it to a file."""
+    options = locals()
+    check_writable(model)
+    start = load_model(continue_from) if continue_from is not None else None
+    own_kind = opt.KindName.FOREST if start is not None and start.params.average else opt.KindName.BOOSTED
+    wanted = Wanted(task, kind or own_kind, objective, tweedie_variance_power, huber_slope)
+    given = {name: options[name] for name in (*OF_TREES, *OF_TASK) if options[name] is not None}
+    check_options(given, wanted.kind, valid is not None)
+    roles = Roles(label_of(data, label, None if start is None else start.label), id_, weight, absent.value)
+    tables = _read({"training": data, "valid": valid, "test": test}, roles, categorical or (), start)
+    trained, seconds = _trained(tables, wanted, given, start, threads_of(n_jobs))
+    save(replace(trained, label=roles.label), model)
+    _report(trained, tables, seconds, threads_of(n_jobs))
+    typer.echo(f"model: {model}")
+
+
+def _read(
+    sources: dict[str, str | None], roles: Roles, categorical: Sequence[str], start: Model | None
+) -> dict[str, Table]:
+    """All tables with the same columns and categories, refused before any tree is grown."""
+    given = {name: data for name, data in sources.items() if data is not None}
+    own = given.pop("training")
+    table = read_labelled(own, roles, categorical) if start is None else read_like(own, start.columns, roles)
+    for sentence in table.notes():
+        note(sentence)
+    return {"training": table, **{name: read_like(data, table.columns, roles) for name, data in given.items()}}
+
+
+def _trained(
+    tables: dict[str, Table], wanted: Wanted, given: dict[str, Any], start: Model | None, threads: int
+) -> tuple[Model, float]:
+    table = tables["training"]
+    loss, classes = goal_of(table.labels, wanted, start)
+    for name, other in tables.items():
+        check_labels(name, other, classes)
+    params = tree_params({n: v for n, v in given.items() if n in OF_TREES}, wanted.kind, table.names)
+    began = time.perf_counter()
+    with _progress(params) as show_round:
+        task = pooled.Task(
+            loss, classes, start=start, threads=threads, callbacks=[show_round],
+            held_out=None if params.average else tables.get("valid"), **{n: given[n] for n in OF_TASK if n in given},
+        )  # fmt: skip
+        model = pooled.train(table, params, task)
+    seconds = time.perf_counter() - began
+    _tell(model, task)
+    return model, seconds
+
+
+def _tell(model: Model, task: pooled.Task) -> None:
+    """Remarks on how training went."""
+    for sentence in task.notes:
+        note(sentence)
+    kept = model.n_rounds - (task.start.n_rounds if task.start is not None else 0)
+    if len(model.history) > kept:
+        note(f"Training stopped after {len(model.history)} rounds; the first {kept}, which were best, are kept.")
+
+
+@contextmanager
+def _progress(params: TreeParams) -> Iterator[Callback]:
+    """A bar on the terminal that shows rounds and the metric; nothing where stderr is no terminal."""
+    value = TextColumn("{task.description}")
+    columns = (TextColumn("round"), MofNCompleteColumn(), BarColumn(), value, TimeRemainingColumn())
+    quiet = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as bar:
+        line = bar.add_task("", total=params.n_estimators)
+
+        def show_round(told: Round) -> None:
+            metric = "" if told.value is None else f"{told.metric} {told.value:.5g}, best in round {told.best}"
+            bar.update(line, advance=1, description=metric)
+
+        yield show_round
+
+
+def _report(model: Model, tables: dict[str, Table], seconds: float, threads: int) -> None:
+    """The table at the end: metrics of the rows that were not trained on, or else of the training rows."""
+    chosen = [name for name in tables if name != "training"] or ["training"]
+    found = {name: measured(model, tables[name], threads) if name in chosen else {} for name in tables}
+    rows = [
+        ["rows", *(str(table.n_rows) for table in tables.values())],
+        ["columns", str(len(model.columns))],
+        ["trees", str(model.forest.n_trees)],
+        ["seconds", f"{seconds:.2f}"],
+    ]
+    print_grid(["", *(f"{name} rows" for name in tables)], rows + metric_rows(found))

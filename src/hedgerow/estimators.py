@@ -1,0 +1,411 @@
+"""The scikit-learn face: boosted trees and random forests as estimators."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.model import Model, classes_of
+from hedgerow.pooled import Task, train
+from hedgerow.saved import save
+from hedgerow.trees.boost import Callback
+from hedgerow.trees.forest import ImportanceKind
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
+
+EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
+
+
+def threads_of(n_jobs: Any) -> int:
+    """How many threads `n_jobs` means: None or -1 for all cores, -2 for all but one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ParameterError(f"n_jobs must be a whole number other than 0, or None; it is {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What all four have in common."""
+
+    _average: ClassVar[bool]
+
+    def _params(self, n_columns: int) -> TreeParams:
+        """The parameters of the trees, from the attributes of the same names."""
+        own = self.get_params()
+        names = {n for n in TreeParams.__dataclass_fields__ if n in own} - {"random_state", "monotone_constraints"}
+        share = own["colsample_bynode"]
+        chosen: dict[str, Any] = {n: own[n] for n in names}
+        chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
+        return TreeParams(
+            **chosen,
+            monotone_constraints=tuple(own.get("monotone_constraints") or ()),
+            random_state=_seed(self.random_state),
+            average=self._average,
+        )
+
+    def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> "_Estimator":
+        if y is None and not (isinstance(X, Table) and X.labels is not None):
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if not isinstance(X, Table):
+            validate_data(self, X, skip_check_array=True)
+        table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
+        if table.labels is None:
+            raise DataError("There are no labels.")
+        loss, task["classes"] = loss(table.labels)
+        held_out = task.pop("eval_set")
+        if held_out is not None:
+            pair = held_out if isinstance(held_out, tuple) else held_out[-1]
+            task["held_out"] = Table.of(pair[0], pair[1], categorical=options["categorical"])
+        threads = threads_of(self.n_jobs)
+        start = task.pop("init_model")
+        start = getattr(start, "model_", start)
+        whole = Task(loss, start=start, threads=threads, callbacks=self.callbacks or (), **task)
+        self.model_: Model = train(table, self._params(table.n_columns), whole)
+        self.notes_ = whole.notes
+        self.n_features_in_ = table.n_columns
+        return self
+
+    def _table(self, X: Any) -> Table:
+        check_is_fitted(self)
+        table = Table.of(X)
+        if not isinstance(X, Table):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return table
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Each column's share of the total gain."""
+        return self.importances("gain")
+
+    def importances(self, kind: ImportanceKind = "gain") -> NDArray[np.float64]:
+        """Each column's share of the forest's gain, number of cuts (`split`) or cover."""
+        check_is_fitted(self)
+        return self.model_.forest.importances(len(self.model_.columns), kind)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The node at which each row ends, counted from the root of its tree (rows x trees)."""
+        table = self._table(X)
+        return self.model_.leaves(table, threads_of(self.n_jobs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file that `hedgerow.load_model` and the command line read."""
+        check_is_fitted(self)
+        save(self.model_, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """What both classifiers have in common."""
+
+    _two: ClassVar[str]
+    _many: ClassVar[str]
+
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:
+        check_classification_targets(labels)
+        classes = classes_of(labels)
+        self.classes_ = np.array(classes, labels.dtype if labels.dtype != object else None)
+        many = len(classes) > 2
+        return (Loss(self._many, n_classes=len(classes)) if many else Loss(self._two)), classes  # type: ignore[arg-type]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every class (rows x classes, in the order of `classes_`)."""
+        table = self._table(X)
+        return self.model_.predict(table, threads_of(self.n_jobs))
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """The likeliest class of each row."""
+        table = self._table(X)
+        return np.asarray(self.classes_[self.model_.predict(table, threads_of(self.n_jobs)).argmax(axis=1)])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Raw scores: one a row for two classes, else one a class."""
+        table = self._table(X)
+        scores = self.model_.scores(table, threads_of(self.n_jobs)).astype(np.float64)
+        return scores[:, 0] - (0.5 if self._average else 0.0) if scores.shape[1] == 1 else scores
+
+
+class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    """What both regressors have in common."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The expected label of each row."""
+        table = self._table(X)
+        return self.model_.predict(table, threads_of(self.n_jobs))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = False
+        return tags
+
+
+class GBDTClassifier(_Classifier):
+    """Gradient-boosted trees for two or more classes.
+
+    Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts,
+    `constant_hessian` counts every row as 1 instead of its second derivative, `min_cut_rows` keeps cuts from telling
+    values apart that fewer rows share. `random_state=None` is 0: the same call gives the same forest.
+    """
+
+    _average = False
+    _two, _many = "logistic", "softmax"
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.1,
+        *,
+        reg_lambda: float = 1.0,
+        reg_alpha: float = 0.0,
+        gamma: float = 0.0,
+        min_child_weight: float = 1.0,
+        max_bin: int = 255,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        colsample_bynode: float = 1.0,
+        scale_pos_weight: float = 1.0,
+        monotone_constraints: Sequence[int] | None = None,
+        early_stopping_rounds: int | None = None,
+        eval_metric: str | None = None,
+        base_score: float | None = None,
+        gradient_bits: int = 16,
+        constant_hessian: bool = False,
+        min_cut_rows: int = 1,
+        callbacks: Sequence[Callback] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.gamma = gamma
+        self.min_child_weight = min_child_weight
+        self.max_bin = max_bin
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.scale_pos_weight = scale_pos_weight
+        self.monotone_constraints = monotone_constraints
+        self.early_stopping_rounds = early_stopping_rounds
+        self.eval_metric = eval_metric
+        self.base_score = base_score
+        self.gradient_bits = gradient_bits
+        self.constant_hessian = constant_hessian
+        self.min_cut_rows = min_cut_rows
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: EvalSet | None = None,
+        categorical: Sequence[str | int] = (),
+        ids: ArrayLike | None = None,
+        init_model: "GBDTClassifier | Model | None" = None,
+    ) -> "GBDTClassifier":
+        """Train. `eval_set` holds rows to stop early by, `init_model` is a model whose training goes on."""
+        task = {
+            "eval_set": eval_set,
+            "init_model": init_model,
+            "scale_pos_weight": self.scale_pos_weight,
+            "eval_metric": self.eval_metric,
+            "early_stopping_rounds": self.early_stopping_rounds,
+            "base_score": self.base_score,
+        }
+        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
+        self._fit(X, y, task, self._loss, options)
+        return self
+
+
+class GBDTRegressor(_Regressor):
+    """Gradient-boosted trees for numbers; `objective` is the loss: squared, poisson, tweedie or huber.
+
+    Other parameters as for `GBDTClassifier`; `tweedie_variance_power` and `huber_slope` belong to their losses.
+    """
+
+    _average = False
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.1,
+        *,
+        objective: str = "squared",
+        tweedie_variance_power: float = 1.5,
+        huber_slope: float = 1.0,
+        reg_lambda: float = 1.0,
+        reg_alpha: float = 0.0,
+        gamma: float = 0.0,
+        min_child_weight: float = 1.0,
+        max_bin: int = 255,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        colsample_bynode: float = 1.0,
+        monotone_constraints: Sequence[int] | None = None,
+        early_stopping_rounds: int | None = None,
+        eval_metric: str | None = None,
+        base_score: float | None = None,
+        gradient_bits: int = 16,
+        constant_hessian: bool = False,
+        min_cut_rows: int = 1,
+        callbacks: Sequence[Callback] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.objective = objective
+        self.tweedie_variance_power = tweedie_variance_power
+        self.huber_slope = huber_slope
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.gamma = gamma
+        self.min_child_weight = min_child_weight
+        self.max_bin = max_bin
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.monotone_constraints = monotone_constraints
+        self.early_stopping_rounds = early_stopping_rounds
+        self.eval_metric = eval_metric
+        self.base_score = base_score
+        self.gradient_bits = gradient_bits
+        self.constant_hessian = constant_hessian
+        self.min_cut_rows = min_cut_rows
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
+        parameter = {"tweedie": self.tweedie_variance_power, "huber": self.huber_slope}.get(self.objective, 0.0)
+        if self.objective not in ("squared", "poisson", "tweedie", "huber"):
+            raise ParameterError(f"objective must be squared, poisson, tweedie or huber; it is {self.objective!r}.")
+        return Loss(self.objective, parameter), ()  # type: ignore[arg-type]  # just checked
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: EvalSet | None = None,
+        categorical: Sequence[str | int] = (),
+        ids: ArrayLike | None = None,
+        init_model: "GBDTRegressor | Model | None" = None,
+    ) -> "GBDTRegressor":
+        """Train. `eval_set` holds rows to stop early by, `init_model` is a model whose training goes on."""
+        task = {
+            "eval_set": eval_set,
+            "init_model": init_model,
+            "eval_metric": self.eval_metric,
+            "early_stopping_rounds": self.early_stopping_rounds,
+            "base_score": self.base_score,
+        }
+        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
+        self._fit(X, y, task, self._loss, options)
+        return self
+
+
+class _RandomForest(_Estimator):
+    """What both random forests have in common: each tree sees a drawn share of the rows, each node of the columns."""
+
+    _average = True
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        max_depth: int = 12,
+        *,
+        min_child_weight: float = 1.0,
+        max_bin: int = 255,
+        subsample: float = 0.632,
+        colsample_bytree: float = 1.0,
+        colsample_bynode: float | str = "sqrt",
+        gamma: float = 0.0,
+        reg_lambda: float = 0.0,
+        gradient_bits: int = 16,
+        min_cut_rows: int = 1,
+        callbacks: Sequence[Callback] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.max_bin = max_bin
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.gamma = gamma
+        self.reg_lambda = reg_lambda
+        self.gradient_bits = gradient_bits
+        self.min_cut_rows = min_cut_rows
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        categorical: Sequence[str | int] = (),
+        ids: ArrayLike | None = None,
+        init_model: "_RandomForest | Model | None" = None,
+    ) -> "_RandomForest":
+        """Train; `init_model` is a forest to which trees are added."""
+        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
+        self._fit(X, y, {"eval_set": None, "init_model": init_model}, self._loss, options)
+        return self
+
+
+class ForestClassifier(_RandomForest, _Classifier):
+    """A random forest for two or more classes: probabilities are the mean share of each class in the leaves.
+
+    Each tree is grown from a drawn share of the rows (`subsample`, without replacement); each node chooses among a
+    drawn share of the columns (`colsample_bynode`; "sqrt": as many as the square root of their number).
+    """
+
+    _two, _many = "squared", "shares"
+
+
+class ForestRegressor(_RandomForest, _Regressor):
+    """A random forest for numbers: the mean of the leaves. Parameters as for `ForestClassifier`."""
+
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
+        return Loss("squared"), ()

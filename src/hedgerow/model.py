@@ -1,0 +1,123 @@
+"""A trained model: a forest, and what its columns, scores and classes mean."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ModelError
+from hedgerow.trees.forest import Forest, ImportanceKind, averaged
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
+
+ClassLabel = int | float | str | bool
+Absent = Literal["missing", "zero"]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What training leaves behind; needs no training row to predict."""
+
+    forest: Forest
+    columns: tuple[Column, ...]
+    loss: Loss
+    base_score: float
+    """The first score of every row."""
+    params: TreeParams
+    classes: tuple[ClassLabel, ...] = ()
+    """In the order of their probabilities; empty for a model of numbers."""
+    label: str | None = None
+    """The label's column, where it had a name."""
+    absent: Absent = "missing"
+    """What an entry that a sparse table did not store meant."""
+    history: tuple[float, ...] = field(default=())
+    metric: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.forest.n_trees % self.loss.n_trees:
+            raise ModelError(f"The forest has {self.forest.n_trees} trees, not a multiple of {self.loss.n_trees}.")
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of trees."""
+        return self.forest.n_trees // self.loss.n_trees
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(c.name for c in self.columns)
+
+    def scores(self, table: Table, threads: int = 1) -> NDArray[np.float32]:
+        """Raw scores, rows x trees of a round."""
+        table = table.aligned(self.columns)
+        start = 0.0 if self.params.average else self.base_score
+        out = np.full((table.n_rows, self.loss.n_trees), start, np.float32)
+        self.forest.add_scores(table.values, table.absent, out, threads)
+        return averaged(out, self.base_score, self.n_rounds) if self.params.average else out
+
+    def predict(self, table: Table, threads: int = 1) -> NDArray[np.float64]:
+        """Expected numbers, or the probability of every class (rows x classes)."""
+        means = self.loss.transform(self.scores(table, threads))
+        if not self.classes or means.ndim == 2:
+            return means
+        second = np.clip(means, 0, 1)
+        return np.column_stack([1 - second, second])
+
+    def predict_labels(self, table: Table, threads: int = 1) -> NDArray[np.generic]:
+        """Likeliest classes, or expected numbers."""
+        predicted = self.predict(table, threads)
+        return np.array(self.classes)[predicted.argmax(axis=1)] if self.classes else predicted
+
+    def leaves(self, table: Table, threads: int = 1) -> NDArray[np.int32]:
+        """The node at which each row ends, for every tree (rows x trees)."""
+        table = table.aligned(self.columns)
+        values = table.values if isinstance(table.values, np.ndarray) else _filled(table.values, table.absent)
+        return self.forest.leaf_places(values, threads)
+
+    def importances(self, kind: ImportanceKind = "gain") -> dict[str, float]:
+        """Each column's share of the forest's gain, cuts or cover, largest first."""
+        shares = self.forest.importances(len(self.columns), kind)
+        order = np.argsort(-shares, kind="stable")
+        return {self.names[i]: float(shares[i]) for i in order}
+
+
+def classes_of(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
+    """The classes among labels, in order; refuses fewer than two."""
+    if labels.dtype.kind in "iub" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels):
+        low = int(labels.min())
+        found = (np.flatnonzero(np.bincount(labels.astype(np.int64) - low)) + low).astype(labels.dtype)
+    else:
+        found = np.unique(labels)
+    if len(found) < 2:
+        raise DataError("The labels hold one class only; a classifier needs rows of at least two classes.")
+    return tuple(found.tolist())
+
+
+def class_numbers(labels: NDArray[np.generic], classes: tuple[ClassLabel, ...]) -> NDArray[np.int64]:
+    """Labels as positions among the classes; refuses a label that is none of them."""
+    known = np.array(classes)
+    if known.dtype.kind == labels.dtype.kind or {known.dtype.kind, labels.dtype.kind} <= set("iufb"):
+        numbers = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        strange = known[numbers] != labels
+    else:
+        places = {c: i for i, c in enumerate(classes)}
+        numbers = np.array([places.get(x, -1) for x in labels.tolist()], np.int64)
+        strange = numbers < 0
+    if strange.any():
+        raise DataError(
+            f"{int(strange.sum())} labels (the first at row {int(strange.argmax())}) belong to none of the model's "
+            f"{len(classes)} classes."
+        )
+    return numbers
+
+
+def _filled(values: sparse.csr_array[Any], absent: float) -> NDArray[np.float32]:
+    """A sparse table written out, entries it does not store included."""
+    dense = np.full(values.shape, absent, np.float32)
+    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+    dense[rows, values.indices] = values.data
+    return dense

@@ -1,0 +1,202 @@
+"""Training where all rows lie in one table: what every federation must equal to the last bit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ModelError, ParameterError
+from hedgerow.model import Absent, ClassLabel, Model, class_numbers
+from hedgerow.trees import bins, fixedpoint
+from hedgerow.trees.boost import Callback, Stopping, boost
+from hedgerow.trees.evaluate import OWN, Metric
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.grow import Growth
+from hedgerow.trees.local import LocalRows, RoundSettings, Sample
+from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.params import TreeParams, check
+from hedgerow.trees.sampling import ColumnSampler
+from hedgerow.trees.splits import Rules
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learnt: the loss, the classes if any, and what is done along the way."""
+
+    loss: Loss
+    classes: tuple[ClassLabel, ...] = ()
+    base_score: float | None = None
+    """The first score; None: from the mean label."""
+    scale_pos_weight: float = 1.0
+    held_out: Table | None = None
+    eval_metric: str | None = None
+    early_stopping_rounds: int | None = None
+    callbacks: Sequence[Callback] = ()
+    start: Model | None = None
+    """A model whose training goes on."""
+    label: str | None = None
+    threads: int = 1
+    notes: list[str] = field(default_factory=list)
+    """Filled with sentences about what the user should know."""
+
+
+def train(table: Table, params: TreeParams, task: Task) -> Model:
+    """Train on one table."""
+    _check(task, params, table)
+    columns = _columns(table, params, task)
+    params = _reordered(params, table, columns)
+    table = _used(table.aligned(columns))
+    labels, weights = _labels(table, task), _weights(table, task)
+    facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
+    task.loss.check_labels(facts)
+    base = _base_score(task, labels, weights, facts)
+    scales = Scales(*task.loss.bounds(facts, base), params.gradient_bits)
+    n_categories = np.array([len(c.categories) for c in columns], np.int64)
+    threads = task.threads
+    grid, fullest = bins.find(table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+
+    def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float) -> Sample:
+        matrix = bins.to_bins(grid, fullest, of.values, of.absent, threads)
+        scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
+        if task.start is not None and not (params.average and of is table):
+            task.start.forest.add_scores(of.values, of.absent, scores, threads)
+        return Sample(matrix, y, w, of.row_keys(), np.ascontiguousarray(scores.T))
+
+    own = sample(table, labels, weights, base)
+    held_out = None
+    if task.held_out is not None:
+        seen = _used(task.held_out.aligned(columns))
+        # The mean of a random forest is taken over sums that begin at 0.
+        held_out = sample(seen, _labels(seen, task), _weights(seen, task), 0.0 if params.average else base)
+    settings = RoundSettings(
+        task.loss, scales, params.subsample, params.random_state, params.constant_hessian, base, params.average
+    )
+    rows = LocalRows(own, settings, threads, held_out)
+    sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
+    growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+    stopping = _stopping(task, facts)
+    start = task.start.forest if task.start is not None else None
+    done = boost(rows, growth, params, scales, task.loss.n_trees, stopping, task.callbacks, start)
+    if rows.clipped:
+        task.notes.append(
+            f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            "a smaller learning_rate or scaled labels avoid that."
+        )
+    metric = stopping.metric.name if stopping is not None else None
+    absent: Absent = "zero" if table.absent == 0 else "missing"
+    return Model(done.forest, columns, task.loss, base, params, task.classes, task.label, absent, done.history, metric)
+
+
+def _check(task: Task, params: TreeParams, table: Table) -> None:
+    check("scale_pos_weight", task.scale_pos_weight)
+    if task.early_stopping_rounds is not None:
+        check("early_stopping_rounds", task.early_stopping_rounds)
+        if task.held_out is None:
+            raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
+    if table.labels is None:
+        raise DataError("The table has no labels; name the label column.")
+    if params.monotone_constraints and len(params.monotone_constraints) != table.n_columns:
+        raise ParameterError(
+            f"monotone_constraints has {len(params.monotone_constraints)} entries; "
+            f"the table has {table.n_columns} columns."
+        )
+    fixedpoint.check_rows(table.n_rows)
+    start = task.start
+    if start is not None and (start.loss, start.classes) != (task.loss, task.classes):
+        raise ModelError("Training can go on only with the loss and the classes of the model it starts from.")
+    if start is not None and start.params.average != params.average:
+        raise ModelError("A random forest can go on only as a random forest, boosted trees only as boosted trees.")
+
+
+def _columns(table: Table, params: TreeParams, task: Task) -> tuple[Column, ...]:
+    """The model's columns: the table's, where a category too rare to have a bin of its own counts as missing."""
+    if task.start is not None:
+        return task.start.columns
+    columns = []
+    for i, column in enumerate(table.columns):
+        if len(column.categories) > bins.MOST_BINS:
+            kept = _most_frequent(table, i, bins.MOST_BINS)
+            task.notes.append(
+                f"Column {column.name!r} has {len(column.categories)} categories; the {len(kept)} most frequent are "
+                "told apart, the others count as missing."
+            )
+            column = replace(column, categories=tuple(column.categories[k] for k in kept))
+        if params.monotone_constraints and column.kind == "categorical" and params.monotone_constraints[i]:
+            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
+        columns.append(column)
+    return tuple(columns)
+
+
+def _reordered(params: TreeParams, table: Table, columns: tuple[Column, ...]) -> TreeParams:
+    """Constraints are given in the order of the table's columns; training follows the model's."""
+    if not params.monotone_constraints or table.names == tuple(c.name for c in columns):
+        return params
+    by_name = dict(zip(table.names, params.monotone_constraints, strict=True))
+    return replace(params, monotone_constraints=tuple(by_name.get(c.name, 0) for c in columns))
+
+
+def _most_frequent(table: Table, column: int, n: int) -> list[int]:
+    values = table.values
+    codes = values[:, column] if isinstance(values, np.ndarray) else values[:, [column]].data
+    counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(table.columns[column].categories))
+    return sorted(np.argsort(-counts, kind="stable")[:n].tolist())
+
+
+def _used(table: Table) -> Table:
+    """Rows with weight 0 are no rows: they must not even move a cut."""
+    if table.weights is None or (table.weights > 0).all():
+        return table
+    return table.take(np.flatnonzero(table.weights > 0))
+
+
+def _labels(table: Table, task: Task) -> NDArray[np.float32]:
+    if table.labels is None:
+        raise DataError("The held-out table has no labels.")
+    if not task.classes:
+        return _finite(table.labels)
+    return class_numbers(table.labels, task.classes).astype(np.float32)
+
+
+def _finite(labels: NDArray[np.generic]) -> NDArray[np.float32]:
+    try:
+        numbers = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError("The labels are text; a regression needs numbers (use a classifier for classes).") from None
+    if np.abs(numbers).max() > np.finfo(np.float32).max:
+        raise DataError("Some labels are too large for a 32-bit float; scale them.")
+    return numbers.astype(np.float32)
+
+
+def _weights(table: Table, task: Task) -> NDArray[np.float32]:
+    """Weights of the rows, the one for the positive class included; empty if all are 1."""
+    if table.weights is None and task.scale_pos_weight == 1:
+        return np.empty(0, np.float32)
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights.copy()
+    if task.scale_pos_weight != 1:
+        if len(task.classes) != 2:
+            raise ParameterError("scale_pos_weight needs exactly two classes.")
+        weights[_labels(table, task) == 1] *= task.scale_pos_weight
+    return weights.astype(np.float32)
+
+
+def _base_score(task: Task, labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> float:
+    if task.start is not None:
+        return task.start.base_score
+    if task.base_score is not None:
+        return task.base_score
+    unit = max(abs(facts.low), abs(facts.high)) or 1.0
+    weight = weights.astype(np.float64) / facts.max_weight if len(weights) else np.ones(len(labels))
+    sums = np.rint(labels.astype(np.float64) / unit * weight * 2**fixedpoint.WIDE_BITS).astype(np.int64).sum()
+    total = np.rint(weight * 2**fixedpoint.WIDE_BITS).astype(np.int64).sum()
+    return float(np.float32(task.loss.base_score(float(sums / total * unit))))
+
+
+def _stopping(task: Task, facts: LabelFacts) -> Stopping | None:
+    if task.held_out is None:
+        if task.eval_metric is not None:
+            raise ParameterError("eval_metric needs held-out rows; give some as eval_set.")
+        return None
+    name = task.eval_metric or OWN[task.loss.name]
+    return Stopping(Metric(name, task.loss, facts), task.early_stopping_rounds)

@@ -1,0 +1,198 @@
+"""Model files: JSON with a version and a hash, read back only if every index, size and number in it makes sense.
+
+{"hedgerow": 1, "sha256": "<of the bytes of body>", "body": {...}}
+"""
+
+import hashlib
+import os
+import tempfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.table import Column
+from hedgerow.errors import HedgerowError, ModelError
+from hedgerow.model import Absent, ClassLabel, Model
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
+
+VERSION = 1
+MOST_BYTES = 4 << 30
+FOREST_KINDS = {
+    "columns": np.int32, "thresholds": np.float32, "missing_left": np.bool_, "children": np.int32, "sets": np.int32,
+    "values": np.float32, "gains": np.float32, "covers": np.float32, "roots": np.int64,
+}  # fmt: skip
+
+
+class _File(msgspec.Struct):
+    hedgerow: int
+    sha256: str
+    body: msgspec.Raw
+
+
+class _Forest(msgspec.Struct, forbid_unknown_fields=True):
+    columns: list[int]
+    thresholds: list[float]
+    missing_left: list[bool]
+    children: list[int]
+    sets: list[int]
+    category_sets: list[list[int]]
+    values: list[float]
+    gains: list[float]
+    covers: list[float]
+    roots: list[int]
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True):
+    columns: list[Column]
+    loss: Loss
+    base_score: float
+    params: TreeParams
+    classes: list[ClassLabel]
+    label: str | None
+    absent: Absent
+    history: list[float]
+    metric: str | None
+    forest: _Forest
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file appears whole or not at all."""
+    forest = {f.name: getattr(model.forest, f.name).tolist() for f in fields(Forest)}
+    body = {
+        "columns": [asdict(c) for c in model.columns],
+        "loss": asdict(model.loss),
+        "base_score": model.base_score,
+        "params": asdict(model.params),
+        "classes": list(model.classes),
+        "label": model.label,
+        "absent": model.absent,
+        "history": list(model.history),
+        "metric": model.metric,
+        "forest": forest,
+    }
+    raw = msgspec.json.encode(body)
+    whole = _File(VERSION, hashlib.sha256(raw).hexdigest(), msgspec.Raw(raw))
+    write_whole(Path(path), msgspec.json.encode(whole))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, then move it there: a reader never sees half of it."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise ModelError(f"Cannot write {path}: it is not a file.")
+    try:
+        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(beside, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+            os.replace(beside, path)
+        except BaseException:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        raise ModelError(f"Cannot write {path}: {error.strerror or error}.") from None
+
+
+def _umask() -> int:
+    """The bits that new files of this process lack; can only be read by setting them."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model; a damaged file, or one of another version, is refused."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ModelError(f"{path} is larger than any model hedgerow writes ({MOST_BYTES >> 30} GiB).")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"Cannot read the model {path}: {error.strerror or error}.") from None
+    try:
+        file = msgspec.json.decode(content, type=_File)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ModelError(f"{path} is not a hedgerow model, or it is damaged.") from None
+    if file.hedgerow != VERSION:
+        raise ModelError(f"{path} is a model of version {file.hedgerow}; this hedgerow reads version {VERSION}.")
+    if hashlib.sha256(bytes(file.body)).hexdigest() != file.sha256:
+        raise ModelError(f"{path} was changed or damaged after it was written: its hash does not fit.")
+    try:
+        return _model(msgspec.json.decode(file.body, type=_Body))
+    except (msgspec.DecodeError, UnicodeDecodeError, HedgerowError, OverflowError) as error:
+        raise ModelError(f"{path} is not a model that can be used: {error}") from None
+
+
+def _model(body: _Body) -> Model:
+    forest = _forest(body.forest)
+    check_forest(forest, body.columns)
+    if not np.isfinite([body.base_score, *body.history]).all():
+        raise ModelError("a score is not finite")
+    if len({c.name for c in body.columns}) != len(body.columns):
+        raise ModelError("two columns have one name")
+    return Model(
+        forest,
+        tuple(body.columns),
+        body.loss,
+        body.base_score,
+        body.params,
+        tuple(body.classes),
+        body.label,
+        body.absent,
+        tuple(body.history),
+        body.metric,
+    )
+
+
+def _forest(flat: _Forest) -> Forest:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind in FOREST_KINDS.items():
+        wide = np.array(getattr(flat, name), np.float64 if kind is np.float32 else np.int64)
+        with np.errstate(over="ignore"):
+            arrays[name] = wide.astype(kind)
+        if kind is not np.float32 and not np.array_equal(arrays[name], wide):
+            raise ModelError(f"a number in {name!r} is out of range")
+    sets = flat.category_sets
+    if any(len(s) != 4 for s in sets):
+        raise ModelError("a set of categories has a wrong size")
+    return Forest(**arrays, category_sets=np.array(sets, np.uint64).reshape(-1, 4))
+
+
+def check_forest(forest: Forest, columns: list[Column]) -> None:
+    """Refuse a forest in which a walk could leave its tree, never end, or meet what is not a number."""
+    n = len(forest.columns)
+    per_node = [f.name for f in fields(Forest) if f.name not in ("category_sets", "roots")]
+    if any(len(getattr(forest, name)) != n for name in per_node):
+        raise ModelError("the arrays of the forest differ in length")
+    roots = forest.roots
+    if len(roots) == 0 or roots[0] != 0 or roots[-1] != n or (np.diff(roots) < 1).any():
+        raise ModelError("the trees do not follow each other")
+    for name in ("thresholds", "values", "gains", "covers"):
+        if not np.isfinite(getattr(forest, name)).all():
+            raise ModelError(f"a number in {name!r} is not finite")
+    cut = np.flatnonzero(forest.columns >= 0)
+    child = forest.children[cut].astype(np.int64)
+    ends = roots[1:][np.searchsorted(roots, cut, side="right") - 1]
+    if (forest.columns < -1).any() or (forest.columns >= len(columns)).any():
+        raise ModelError("a node names a column that is not there")
+    if (child <= cut).any() or (child + 1 >= ends).any():
+        raise ModelError("a node's child is not behind it in its tree")
+    parents = np.bincount(np.concatenate([child, child + 1]), minlength=n)
+    parents[roots[:-1]] += 1
+    if (parents != 1).any():
+        raise ModelError("a node has no parent, or more than one")
+    categorical = np.array([c.kind == "categorical" for c in columns], np.bool_)
+    by_set = forest.sets[cut] >= 0
+    if (forest.sets < -1).any() or (forest.sets >= len(forest.category_sets)).any():
+        raise ModelError("a node names a set of categories that is not there")
+    if not np.array_equal(by_set, categorical[forest.columns[cut]]):
+        raise ModelError("a cut does not fit the kind of its column")

@@ -1,0 +1,1 @@
+"""What would be the same with one party."""

@@ -1,0 +1,166 @@
+"""Grow the trees of one round from sums alone. The only growing loop in the house.
+
+The grower never sees a row. It asks a `Rows` for histograms and tells it where to divide; whether the rows lie here, in
+ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the smaller is asked
+for; the other is the parent less it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.trees import splits
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.sampling import ColumnSampler
+from hedgerow.trees.splits import Cuts, Nodes, Rules, Slabs, Worth
+
+
+class Summed(Protocol):
+    """A metric as sums of integers over tables of scores (trees x rows), labels and weights."""
+
+    def sums(
+        self, scores: NDArray[np.float32], labels: NDArray[np.float32], weights: NDArray[np.float32]
+    ) -> NDArray[np.int64]:
+        """What one table adds."""
+
+
+class Rows(Protocol):
+    """The rows under the trees of one round, wherever they lie."""
+
+    def start_round(self, round_: int) -> None:
+        """Put all rows at the roots and compute their gradients; called before the trees of a round are grown."""
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Sums of narrow (gradient, hessian) per node and bin of all columns, each node's total last."""
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Move rows to the children of these nodes; returns a size of each (left, right), to tell the smaller."""
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """Sums of wide (gradient, hessian) of each leaf."""
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Add the leaves' values to the scores of their rows."""
+
+    def held_out_sums(self, metric: "Summed", n_rounds: int) -> NDArray[np.int64]:
+        """What the held-out rows add to a metric after so many rounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How trees are grown: everything but the rows."""
+
+    grid: Grid
+    rules: Rules
+    columns: ColumnSampler
+    max_depth: int
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The trees of one round before their leaves have values: cuts, leaves, and the range leaves must keep to."""
+
+    cuts: Cuts
+    worth: Worth
+    leaves: Nodes
+    leaf_bounds: NDArray[np.float64] | None
+
+
+class _Frontier:
+    """Nodes at the lowest level, with their histograms and, under monotone constraints, the range of their values."""
+
+    def __init__(self, n_trees: int, constrained: bool) -> None:
+        self.nodes = Nodes(np.arange(n_trees), np.zeros(n_trees, np.int64))
+        self.bounds = np.tile([-np.inf, np.inf], (n_trees, 1)) if constrained else np.empty((0, 2))
+        self.slabs = Slabs([], np.empty((0, 2), np.int32))
+
+    def ask(self, rows: Rows, smaller: NDArray[np.int64] | None) -> None:
+        """Get histograms: all without a parent; else of the smaller child of each pair, the larger by subtraction."""
+        arrays = self.slabs.arrays
+        if smaller is None:
+            arrays.append(rows.histograms(self.nodes))
+            self.slabs = Slabs(arrays, _places(0, len(self.nodes.tree)))
+            return
+        arrays.append(rows.histograms(self.nodes.at(smaller)))
+        asked = _places(len(arrays) - 1, len(smaller))
+        # `places` still are the parents'; the larger child takes over its parent's place.
+        _native.subtract(arrays, self.slabs.places, asked)
+        places = np.repeat(self.slabs.places, 2, axis=0)
+        places[smaller] = asked
+        self.slabs = Slabs(arrays, places)
+
+    def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth) -> None:
+        """Go on with the children; until they are asked for, histograms stay their parents'."""
+        if len(self.bounds):
+            self.bounds = _child_bounds(rules, cuts, worth, self.bounds[cut])
+        children = np.repeat(cuts.child, 2)
+        children[1::2] += 1
+        self.nodes = Nodes(np.repeat(cuts.nodes.tree, 2), children)
+        self.slabs = Slabs(self.slabs.arrays, self.slabs.places[cut])
+
+
+def _places(slab: int, rows: int) -> NDArray[np.int32]:
+    places = np.full((rows, 2), slab, np.int32)
+    places[:, 1] = np.arange(rows)
+    return places
+
+
+def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
+    """Grow `n_trees` trees together, level by level."""
+    constrained = len(growth.rules.monotone) > 0
+    frontier = _Frontier(n_trees, constrained)
+    sizes = np.ones(n_trees, np.int64)  # nodes of each tree so far
+    all_cuts: list[Cuts] = []
+    all_worth: list[Worth] = []
+    leaves: list[Nodes] = []
+    bounds: list[NDArray[np.float64]] = []
+    smaller: NDArray[np.int64] | None = None
+    for _ in range(growth.max_depth):
+        if not len(frontier.nodes.tree):
+            break
+        frontier.ask(rows, smaller)
+        allowed = growth.columns.allowed(round_, frontier.nodes)
+        cut, cuts, worth = splits.best(
+            frontier.slabs, frontier.nodes, growth.grid, growth.rules, allowed, frontier.bounds, sizes, growth.threads
+        )
+        sizes += 2 * np.bincount(cuts.nodes.tree, minlength=n_trees)
+        all_cuts.append(cuts)
+        all_worth.append(worth)
+        rest = np.ones(len(frontier.nodes.tree), np.bool_)
+        rest[cut] = False
+        leaves.append(frontier.nodes.at(rest))
+        bounds.append(frontier.bounds[rest] if constrained else frontier.bounds)
+        child_sizes = rows.divide(cuts) if len(cut) else np.empty((0, 2), np.int64)
+        smaller = 2 * np.arange(len(cut)) + (child_sizes[:, 1] < child_sizes[:, 0])
+        frontier.descend(growth.rules, cut, cuts, worth)
+    leaves.append(frontier.nodes)
+    bounds.append(frontier.bounds)
+    return _grown(all_cuts, all_worth, leaves, np.concatenate(bounds) if constrained else None)
+
+
+def _child_bounds(rules: Rules, cuts: Cuts, worth: Worth, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Below a constrained cut the sides keep to either side of the middle of their values."""
+    units = (rules.gradient_unit, rules.hessian_unit)
+    left = rules.values(worth.left, units, bounds)
+    right = rules.values(worth.right, units, bounds)
+    middle = (left + right) / 2
+    sign = rules.monotone[cuts.column]
+    both = np.repeat(bounds[:, None, :], 2, axis=1)  # node, side, (low, high)
+    up, down = sign > 0, sign < 0
+    both[up, 0, 1] = both[up, 1, 0] = middle[up]
+    both[down, 0, 0] = both[down, 1, 1] = middle[down]
+    return both.reshape(-1, 2)
+
+
+def _grown(cuts: list[Cuts], worth: list[Worth], leaves: list[Nodes], bounds: NDArray[np.float64] | None) -> Grown:
+    def joined(parts: Iterable[Nodes]) -> Nodes:
+        return Nodes(*map(np.concatenate, zip(*parts, strict=True)))
+
+    fields = list(zip(*cuts, strict=True))
+    merged = Cuts(joined(fields[0]), *map(np.concatenate, fields[1:]))
+    return Grown(merged, Worth(*map(np.concatenate, zip(*worth, strict=True))), joined(leaves), bounds)

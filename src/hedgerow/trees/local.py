@@ -1,0 +1,133 @@
+"""Rows that lie here: the plain, unfederated case and every party's own share."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import DataError
+from hedgerow.trees import sampling
+from hedgerow.trees.bins import BinMatrix
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.forest import averaged
+from hedgerow.trees.grow import Summed
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.splits import Cuts, Nodes
+
+
+@dataclass(eq=False)
+class Sample:
+    """A table's bins and labels, and the score each row has so far (trees x rows)."""
+
+    matrix: BinMatrix
+    labels: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    """Empty if all are 1."""
+    keys: NDArray[np.uint64]
+    scores: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """What a round needs to know besides the rows."""
+
+    loss: Loss
+    scales: Scales
+    subsample: float = 1.0
+    seed: int = 0
+    constant_hessian: bool = False
+    base: float = 0.0
+    average: bool = False
+    """Scores of the rows stay as they are (a random forest); only held-out rows follow the trees."""
+
+
+@dataclass(eq=False)
+class _Part:
+    """Some rows of a sample on their way down the trees: per tree their order, nodes being spans of it."""
+
+    sample: Sample
+    orders: NDArray[np.uint32]
+    threads: int
+    spans: NDArray[np.int64] = field(init=False)
+    """(tree, node, begin and end)."""
+
+    def __post_init__(self) -> None:
+        trees, rows = self.orders.shape
+        self.spans = np.zeros((trees, 64, 2), np.int64)
+        self.spans[:, 0, 1] = rows
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Moves rows; returns the number of rows of both children."""
+        last = int(cuts.child[-1]) if len(self.spans) == 1 else int(cuts.child.max())
+        if last + 1 >= self.spans.shape[1]:
+            more = np.zeros((self.spans.shape[0], last, 2), np.int64)
+            self.spans = np.concatenate([self.spans, more], axis=1)
+        matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
+        return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
+
+    def add(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        _native.add_values(self.sample.scores, self.orders, self.spans, leaves, values, self.threads)
+
+
+class LocalRows:
+    """Rows of one table, and of a held-out one that follows the same cuts without being summed."""
+
+    def __init__(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None = None) -> None:
+        self.own, self.settings, self.threads, self.held_out = own, settings, threads, held_out
+        n_trees, n_rows = own.scores.shape
+        self.pairs = np.empty((n_trees, n_rows, 2), np.int32)
+        self.clipped = 0
+        self.parts: list[_Part] = []
+
+    def start_round(self, round_: int) -> None:
+        """Compute gradients, draw the rows that count, put all rows at the roots."""
+        s = self.settings
+        loss, scales = (s.loss.name, s.loss.parameter), s.scales
+        factors = (1 / scales.wide[0], 1 / scales.wide[1], s.constant_hessian)
+        own = self.own
+        if not (s.average and round_ > 0 and self.parts):
+            self.clipped += _native.gradient_pairs(
+                loss, factors, own.scores, own.labels, own.weights, self.pairs, self.threads
+            )
+        every = np.arange(own.matrix.n_rows, dtype=np.uint32)
+        if s.subsample < 1:
+            chosen = sampling.rows(own.keys, s.subsample, s.seed, round_)
+            groups = [(own, every[chosen])] + ([] if s.average else [(own, every[~chosen])])
+        else:
+            groups = [(own, every)]
+        if self.held_out is not None:
+            groups.append((self.held_out, np.arange(self.held_out.matrix.n_rows, dtype=np.uint32)))
+        n_trees = len(own.scores)
+        self.parts = [_Part(sample, np.tile(rows, (n_trees, 1)), self.threads) for sample, rows in groups]
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Sums of the rows that count."""
+        counted = self.parts[0]
+        bits = self.settings.scales.bits
+        return _native.histograms(self.own.matrix, self.pairs, bits, counted.orders, counted.spans, nodes, self.threads)
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Move all rows; the sizes are those of the rows that count."""
+        sizes = [part.divide(cuts) for part in self.parts]
+        return sizes[0]
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """Wide sums of the rows that count."""
+        counted = self.parts[0]
+        return _native.leaf_sums(self.pairs, counted.orders, counted.spans, leaves, self.threads)
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Add the values to all rows' scores; in a random forest to the held-out rows' only."""
+        for part in self.parts:
+            if part.sample is not self.own or not self.settings.average:
+                part.add(leaves, values)
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
+        """The metric's sums over the held-out rows; in a random forest of the mean over its trees."""
+        if self.held_out is None:
+            raise DataError("Early stopping needs held-out rows; give some as eval_set.")
+        scores = self.held_out.scores
+        if self.settings.average:
+            scores = averaged(scores, self.settings.base, n_rounds)
+        return metric.sums(scores, self.held_out.labels, self.held_out.weights)

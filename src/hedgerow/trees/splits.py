@@ -1,0 +1,109 @@
+"""The best place to cut each node, from sums alone."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.params import TreeParams
+
+
+class Nodes(NamedTuple):
+    """Nodes of the trees of one round: node `node[i]` of tree `tree[i]`."""
+
+    tree: NDArray[np.int64]
+    node: NDArray[np.int64]
+
+    def at(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "Nodes":
+        """Some of the nodes."""
+        return Nodes(self.tree[which], self.node[which])
+
+
+class Cuts(NamedTuple):
+    """Cuts of nodes. Rows whose bin of the column is in `left_bins` go to `child`, the others to `child + 1`."""
+
+    nodes: Nodes
+    child: NDArray[np.int64]
+    column: NDArray[np.int32]
+    bin: NDArray[np.int32]
+    """Bins up to this one go left; -1 for a categorical column, where only the set tells."""
+    missing_left: NDArray[np.bool_]
+    left_bins: NDArray[np.uint64]
+
+
+class Worth(NamedTuple):
+    """What a cut is worth, and the sums of both sides in narrow units."""
+
+    gain: NDArray[np.float64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What makes a cut good, in the form the kernel reads."""
+
+    gradient_unit: float
+    hessian_unit: float
+    reg_lambda: float
+    reg_alpha: float
+    gamma: float
+    min_child_weight: float
+    monotone: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, params: TreeParams, scales: Scales) -> "Rules":
+        """The rules that these parameters set, for narrow sums."""
+        monotone = np.array(params.monotone_constraints, np.int8)
+        return cls(
+            *scales.narrow,
+            params.reg_lambda,
+            params.reg_alpha,
+            params.gamma,
+            params.min_child_weight,
+            monotone if monotone.any() else monotone[:0],
+        )
+
+    def values(
+        self, sums: NDArray[np.int64], units: tuple[float, float], bounds: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """The best value of nodes with these sums: `-G / (H + lambda)`, with G drawn towards 0 by alpha."""
+        g, h = sums[:, 0] * units[0], sums[:, 1] * units[1]
+        shrunk = np.sign(g) * np.maximum(np.abs(g) - self.reg_alpha, 0)
+        weight = h + self.reg_lambda
+        best: NDArray[np.float64] = np.divide(-shrunk, weight, out=np.zeros_like(g), where=weight > 0)
+        return best if bounds is None else np.asarray(np.clip(best, bounds[:, 0], bounds[:, 1]))
+
+
+class Slabs(NamedTuple):
+    """Histograms of the frontier. Node i's lies in row `places[i, 1]` of slab `places[i, 0]`."""
+
+    arrays: list[NDArray[np.int64]]
+    places: NDArray[np.int32]
+
+
+def best(
+    slabs: Slabs,
+    nodes: Nodes,
+    grid: Grid,
+    rules: Rules,
+    allowed: NDArray[np.bool_],
+    bounds: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    threads: int,
+) -> tuple[NDArray[np.int64], Cuts, Worth]:
+    """Which nodes (by position) are worth cutting, their best cuts, and what these are worth.
+
+    Nodes come ordered by tree; children get the next numbers of their tree, of which `sizes` are taken.
+    """
+    found = _native.best_cuts(slabs.arrays, slabs.places, grid, rules, allowed, bounds, threads)
+    cut, column, bin_, missing_left, gain, left, right, left_bins = found
+    tree = nodes.tree[cut]
+    rank = np.arange(len(cut)) if len(sizes) == 1 else np.arange(len(cut)) - np.searchsorted(tree, tree)
+    child = sizes[tree] + 2 * rank
+    cuts = Cuts(Nodes(tree, nodes.node[cut]), child, column, bin_, missing_left, left_bins)
+    return cut, cuts, Worth(gain, left, right)

@@ -1,0 +1,273 @@
+"""The scikit-learn face does what scikit-learn's and XGBoost's users expect."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from hedgerow import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor, Table
+from hedgerow.errors import DataError, ModelError, ParameterError
+
+DRAWS = "A weighted row is one row to draw, a repeated row is several: random forests cannot treat them alike."
+NOT_EQUIVALENT = {
+    "check_sample_weight_equivalence_on_dense_data": DRAWS,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWS,
+}
+
+
+def expected_failures(estimator):
+    drawing = isinstance(estimator, ForestClassifier | ForestRegressor) and estimator.subsample < 1
+    return NOT_EQUIVALENT if drawing else {}
+
+
+@parametrize_with_checks(
+    [
+        GBDTClassifier(n_estimators=20),
+        GBDTRegressor(n_estimators=20),
+        ForestClassifier(n_estimators=20),
+        ForestRegressor(n_estimators=20),
+        # Without drawing, the checks above have no excuse.
+        ForestClassifier(n_estimators=20, subsample=1.0, colsample_bynode=1.0),
+        ForestRegressor(n_estimators=20, subsample=1.0, colsample_bynode=1.0),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_own_checks(estimator, check):
+    """`check_array_api_input` skips itself: tables are NumPy arrays, no other array library is claimed."""
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+
+
+def test_boosting_is_as_good_as_xgboost(cancer):
+    X, X_test, y, y_test = cancer
+    options = {"n_estimators": 40, "max_depth": 4, "learning_rate": 0.1}
+    ours = GBDTClassifier(**options).fit(X, y).predict_proba(X_test)[:, 1]
+    theirs = xgboost.XGBClassifier(**options).fit(X, y).predict_proba(X_test)[:, 1]
+    assert roc_auc_score(y_test, ours) == pytest.approx(roc_auc_score(y_test, theirs), abs=0.01)
+
+
+def test_the_first_tree_is_xgboosts_tree():
+    """With few distinct values both have the same candidate cuts, so the same gains and leaves."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 20, (4000, 5)).astype(np.float32)
+    y = X[:, 0] * 0.3 + (X[:, 1] > 7) * X[:, 2] + rng.standard_normal(4000)
+    ours = GBDTRegressor(1, max_depth=4, learning_rate=1.0, base_score=0.0, gradient_bits=31).fit(X, y)
+    theirs = xgboost.XGBRegressor(
+        n_estimators=1, max_depth=4, learning_rate=1.0, base_score=0.0, tree_method="hist"
+    ).fit(X, y)
+    frame = theirs.get_booster().trees_to_dataframe()
+    forest = ours.model_.forest
+    assert len(frame) == len(forest.columns)
+    assert np.array_equal(
+        np.sort(frame[frame.Feature != "Leaf"].Split), np.sort(forest.thresholds[forest.columns >= 0])
+    )
+    assert np.allclose(theirs.predict(X), ours.predict(X), atol=1e-4)
+
+
+def test_many_classes(cancer):
+    X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
+    model = GBDTClassifier(30, max_depth=4, learning_rate=0.3).fit(X, y)
+    assert accuracy_score(y_test, model.predict(X_test)) > 0.95
+    assert np.allclose(model.predict_proba(X_test).sum(axis=1), 1)
+    forest = ForestClassifier(60).fit(X, y)
+    theirs = RandomForestClassifier(60, random_state=0).fit(X, y)
+    assert accuracy_score(y_test, forest.predict(X_test)) > accuracy_score(y_test, theirs.predict(X_test)) - 0.02
+
+
+def test_random_forests_are_as_good_as_scikit_learns(cancer):
+    X, X_test, y, y_test = cancer
+    ours = ForestClassifier(100).fit(X, y).predict_proba(X_test)[:, 1]
+    theirs = RandomForestClassifier(100, random_state=0).fit(X, y).predict_proba(X_test)[:, 1]
+    assert roc_auc_score(y_test, ours) > roc_auc_score(y_test, theirs) - 0.01
+    X, X_test, y, y_test = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
+    ours = ForestRegressor(100).fit(X, y).predict(X_test)
+    theirs = RandomForestRegressor(100, random_state=0, max_features="sqrt").fit(X, y).predict(X_test)
+    assert r2_score(y_test, ours) > r2_score(y_test, theirs) - 0.05
+
+
+def test_text_labels_come_back_as_text(cancer):
+    X, X_test, y, _ = cancer
+    named = np.where(y == 1, "benign", "malignant")
+    model = GBDTClassifier(5).fit(X, named)
+    assert set(model.predict(X_test)) == {"benign", "malignant"}
+    assert list(model.classes_) == ["benign", "malignant"]
+
+
+def test_early_stopping_keeps_the_best_round(cancer):
+    X, X_test, y, y_test = cancer
+    model = GBDTClassifier(300, learning_rate=0.3, early_stopping_rounds=5).fit(X, y, eval_set=(X_test, y_test))
+    history = model.model_.history
+    assert model.model_.n_rounds == int(np.argmin(history)) + 1 < len(history) == int(np.argmin(history)) + 6
+    value = -np.mean(np.log(model.predict_proba(X_test)[np.arange(len(y_test)), y_test]))
+    assert value == pytest.approx(min(history), abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["auc", "error", "logloss"])
+def test_metrics_on_held_out_rows_are_what_they_are_called(cancer, metric):
+    X, X_test, y, y_test = cancer
+    model = GBDTClassifier(10, eval_metric=metric).fit(X, y, eval_set=[(X_test, y_test)])
+    p = model.predict_proba(X_test)
+    expected = {
+        "auc": roc_auc_score(y_test, p[:, 1]),
+        "error": 1 - accuracy_score(y_test, p.argmax(axis=1)),
+        "logloss": -np.mean(np.log(p[np.arange(len(y_test)), y_test])),
+    }[metric]
+    assert model.model_.history[-1] == pytest.approx(expected, abs=2e-3 if metric == "auc" else 1e-6)
+
+
+def test_a_callback_is_told_of_every_round_and_can_stop(cancer):
+    X, X_test, y, y_test = cancer
+    seen = []
+
+    def stop_after_three(told):
+        seen.append(told)
+        return told.number == 3
+
+    model = GBDTClassifier(10, callbacks=[stop_after_three]).fit(X, y, eval_set=(X_test, y_test))
+    assert [told.number for told in seen] == [1, 2, 3]
+    assert (seen[0].metric, seen[0].n_rounds) == ("logloss", 10)
+    assert model.model_.n_rounds == 3
+
+
+def test_monotone_constraints_hold_everywhere():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (2000, 3)).astype(np.float32)
+    y = np.sin(4 * X[:, 0]) - X[:, 1] ** 2 + X[:, 2] + rng.standard_normal(2000) / 5
+    model = GBDTRegressor(60, monotone_constraints=[1, -1, 0]).fit(X, y)
+    steps = np.linspace(-1, 1, 100, dtype=np.float32)
+    for column, sign in ((0, 1), (1, -1)):
+        for row in X[:50]:
+            line = np.tile(row, (100, 1))
+            line[:, column] = steps
+            assert (np.diff(model.predict(line)) * sign >= -1e-6).all()
+    free = GBDTRegressor(60).fit(X, y)
+    line = np.tile(X[0], (100, 1))
+    line[:, 0] = steps
+    assert (np.diff(free.predict(line)) < 0).any(), "without the constraint the model must bend"
+
+
+def test_categories_are_cut_in_sets():
+    rng = np.random.default_rng(3)
+    city = rng.choice(list("abcdefghij"), 2000)
+    good = np.isin(city, list("aceg"))
+    frame = pd.DataFrame({"city": pd.Categorical(city), "noise": rng.standard_normal(2000)})
+    model = GBDTClassifier(5, max_depth=1).fit(frame, good)
+    assert (model.predict(frame) == good).all(), "one cut must find the four cities"
+    strange = pd.DataFrame({"city": ["zz"], "noise": [0.0]})
+    assert model.predict_proba(strange).shape == (1, 2)
+
+
+def test_more_categories_than_bins_are_told_and_the_rare_count_as_missing():
+    rng = np.random.default_rng(4)
+    common = rng.integers(0, 200, 4000)
+    city = np.where(rng.random(4000) < 0.1, 1000 + np.arange(4000), common)
+    frame = pd.DataFrame({"city": pd.Categorical(city.astype(str))})
+    model = GBDTClassifier(3).fit(frame, common % 2)
+    assert len(model.model_.columns[0].categories) == 255
+    assert "the 255 most frequent are told apart" in model.notes_[0]
+
+
+def test_weights_count(cancer):
+    X, _, y, _ = cancer
+    heavy = GBDTClassifier(10).fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)[:, 1]
+    scaled = GBDTClassifier(10, scale_pos_weight=5.0).fit(X, y).predict_proba(X)[:, 1]
+    plain = GBDTClassifier(10).fit(X, y).predict_proba(X)[:, 1]
+    assert np.array_equal(heavy, scaled)
+    assert heavy.mean() > plain.mean()
+
+
+def test_rows_without_weight_are_no_rows(cancer):
+    X, _, y, _ = cancer
+    weights = np.ones(len(y))
+    weights[::3] = 0
+    kept = GBDTClassifier(10).fit(X[weights > 0], y[weights > 0]).model_.forest
+    assert GBDTClassifier(10).fit(X, y, sample_weight=weights).model_.forest == kept
+
+
+def test_losses_for_counts_and_outliers_reach_their_means():
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 4, (4000, 2)).astype(np.float32)
+    mean = np.exp(0.4 * X[:, 0])
+    for objective, tolerance in (("poisson", 0.1), ("tweedie", 0.1)):
+        model = GBDTRegressor(80, objective=objective).fit(X, rng.poisson(mean))
+        assert np.abs(model.predict(X) / mean - 1).mean() < tolerance
+    spoilt = mean + np.where(rng.random(4000) < 0.05, 500.0, 0.0)
+    huber = GBDTRegressor(150, objective="huber").fit(X, spoilt).predict(X)
+    squared = GBDTRegressor(150).fit(X, spoilt).predict(X)
+    assert np.abs(huber - mean).mean() < 0.2 * np.abs(squared - mean).mean()
+
+
+def test_importances_of_all_kinds_find_the_column_that_matters(cancer):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((1000, 5))
+    model = GBDTClassifier(10).fit(X, X[:, 3] > 0)
+    for kind in ("gain", "split", "cover"):
+        shares = model.importances(kind)
+        assert shares.sum() == pytest.approx(1)
+        assert shares.argmax() == 3
+
+
+def test_leaves_tell_where_rows_end(cancer):
+    X, _, y, _ = cancer
+    model = GBDTClassifier(5).fit(X, y)
+    places = model.apply(X)
+    forest = model.model_.forest
+    leaves = places + forest.roots[:-1]
+    assert (forest.columns[leaves] == -1).all()
+    scores = np.float32(model.model_.base_score)
+    for tree in range(5):
+        scores = scores + forest.values[leaves[:, tree]]
+    assert np.array_equal(scores, model.model_.scores(Table.of(X))[:, 0])
+
+
+WRONG = [
+    ({"max_depth": 0}, "max_depth must be a whole number from 1 to 30; it is 0"),
+    ({"learning_rate": -1}, "learning_rate must be a number above 0; it is -1"),
+    ({"max_bin": 256}, "max_bin must be a whole number from 2 to 255"),
+    ({"gradient_bits": 40}, "gradient_bits must be a whole number from 2 to 31"),
+    ({"subsample": 0.0}, "subsample must be a number above 0 and at most 1"),
+    ({"early_stopping_rounds": 3}, "early_stopping_rounds needs held-out rows"),
+    ({"eval_metric": "auc"}, "eval_metric needs held-out rows"),
+    ({"monotone_constraints": [1]}, "monotone_constraints has 1 entries; the table has 30 columns"),
+    ({"monotone_constraints": [7] * 30}, "only -1, 0 and 1"),
+    ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), WRONG, ids=[next(iter(o)) for o, _ in WRONG])
+def test_wrong_parameters_are_refused_in_one_sentence(cancer, options, sentence):
+    X, _, y, _ = cancer
+    with pytest.raises(ParameterError, match=sentence):
+        GBDTClassifier(**options).fit(X, y)
+
+
+def test_wrong_uses_are_refused_in_one_sentence(cancer):
+    X, X_test, y, y_test = cancer
+    with pytest.raises(
+        ParameterError, match="eval_metric 'mae' cannot be computed for the logistic loss; use one of auc"
+    ):
+        GBDTClassifier(eval_metric="mae").fit(X, y, eval_set=(X_test, y_test))
+    with pytest.raises(DataError, match="belong to none of the model's 2 classes"):
+        GBDTClassifier(2).fit(X, y, eval_set=(X_test, y_test + 5))
+    with pytest.raises(DataError, match="poisson loss needs labels of at least 0"):
+        GBDTRegressor(objective="poisson").fit(X, y - 1.0)
+    with pytest.raises(ParameterError, match="objective must be squared, poisson, tweedie or huber"):
+        GBDTRegressor(objective="mse").fit(X, y)
+    with pytest.raises(ModelError, match="only with the loss and the classes of the model"):
+        GBDTRegressor(2).fit(X, y, init_model=GBDTClassifier(2).fit(X, y))
+
+
+def test_gradients_beyond_the_range_are_counted_and_told():
+    X = np.arange(200, dtype=np.float32)[:, None]
+    y = np.where(X[:, 0] < 100, 0.0, 1.0)
+    model = GBDTRegressor(30, learning_rate=3.0, reg_lambda=0.0).fit(X, y)
+    assert "gradients were beyond the range" in model.notes_[0]

@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+import strategies
+import twins
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from scipy import sparse
+
+from hedgerow import _native
+from hedgerow.trees.bins import find_by_counts
+
+max_bins = st.one_of(st.integers(2, 10), st.integers(2, 255))
+min_rows = st.sampled_from([0, 1, 2, 5, 50, 10_000])
+tables = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=strategies.floats)
+
+
+def split(found):
+    """Cuts and counts of each column from the flat arrays of the kernel."""
+    cuts, starts, counts = found
+    at = starts + 2 * np.arange(len(starts))
+    spans = zip(starts, starts[1:], at, at[1:], strict=False)
+    return [(cuts[a:b].tolist(), counts[c:d].tolist()) for a, b, c, d in spans]
+
+
+def cut_by_counting(parts, max_bin, min_rows):
+    """Cuts from counts summed over tables that nobody puts together."""
+    keys = [_native.sorted_keys(part) for part in parts]
+    return find_by_counts(lambda p, s: sum(_native.count_prefixes(k, p, s) for k in keys), max_bin, min_rows)
+
+
+@given(tables, max_bins, min_rows, strategies.threads)
+def test_cuts_of_a_dense_table_are_those_of_the_specification(values, max_bin, min_rows, threads):
+    found = _native.find_cuts_dense(values, max_bin, min_rows, threads)
+    assert split(found) == [twins.column_cuts(column, max_bin, min_rows) for column in values.T]
+
+
+@settings(max_examples=150)
+@given(strategies.columns(2500), max_bins, min_rows)
+def test_cuts_of_a_long_column_are_those_of_the_specification(column, max_bin, min_rows):
+    found = _native.find_cuts_dense(column[:, None], max_bin, min_rows, 1)
+    assert split(found) == [twins.column_cuts(column, max_bin, min_rows)]
+
+
+@pytest.mark.parametrize("absent", [0.0, np.nan])
+@given(tables, max_bins, min_rows, strategies.threads, strategies.generators)
+def test_cuts_of_a_sparse_table_are_those_of_the_table_filled_in(absent, values, max_bin, min_rows, threads, rng):
+    stored = rng.random(values.shape) < 0.5
+    by_column = sparse.csc_array((values[stored], np.nonzero(stored)), values.shape)
+    starts = by_column.indptr.astype(np.int64)
+    data = by_column.data
+    found = _native.find_cuts_sparse(starts, data, len(values), absent == 0, max_bin, min_rows, threads)
+    filled = np.where(stored, values, np.float32(absent))
+    assert split(found) == [twins.column_cuts(column, max_bin, min_rows) for column in filled.T]
+
+
+@given(st.lists(st.integers(1, 300), min_size=2, max_size=60), max_bins)
+def test_there_are_at_most_as_many_bins_as_asked_for_and_they_hold_all_rows(counts, max_bin):
+    column = np.repeat(np.arange(len(counts)), counts).astype(np.float32)
+    ((cuts, rows),) = split(_native.find_cuts_dense(column[:, None], max_bin, 1, 1))
+    assert len(rows) - 1 == len(cuts) + 1 <= max_bin
+    assert sum(rows) == len(column)
+    assert min(rows[:-1]) > 0
+    if len(counts) <= max_bin:
+        assert cuts == list(range(1, len(counts)))
+
+
+def test_a_value_that_most_rows_share_takes_one_bin():
+    column = np.concatenate([np.full(900, 50), np.arange(100)]).astype(np.float32)
+    ((cuts, rows),) = split(_native.find_cuts_dense(column[:, None], 10, 1, 1))
+    assert len(cuts) == 9
+    assert sum(n < 20 for n in rows[:-1]) == 9
+
+
+def test_values_that_too_few_rows_share_are_not_told_apart():
+    column = np.array([1.0] * 10 + [2.0, 2.0000002] + [3.0] * 10, np.float32)
+    assert split(_native.find_cuts_dense(column[:, None], 255, 1, 1))[0][1] == [10, 1, 1, 10, 0]
+    assert split(_native.find_cuts_dense(column[:, None], 255, 5, 1))[0][1] == [10, 2, 10, 0]
+
+
+@given(strategies.columns(3000))
+def test_sorted_keys_are_the_keys_of_the_present_values_in_order(column):
+    expected = sorted(twins.key(v) for v in column if not np.isnan(v))
+    assert _native.sorted_keys(column).tolist() == expected
+
+
+@given(strategies.floats.filter(lambda v: v == v))
+@example(-0.0)
+def test_a_key_returns_its_value(value):
+    keys = _native.sorted_keys(np.array([value], np.float32))
+    assert _native.key_values(keys).tobytes() == np.array([value + 0.0], np.float32).tobytes()
+    assert twins.key_value(int(keys[0])) == value
+
+
+@given(strategies.columns(300), st.sampled_from([0, 4, 16, 28, 31]), strategies.generators)
+def test_prefixes_are_counted(column, shift, rng):
+    keys = _native.sorted_keys(column)
+    prefixes = rng.integers(0, 1 << (32 - shift), 20, dtype=np.uint32)
+    prefixes = np.concatenate([prefixes, keys[:5] >> np.uint32(shift), [0, (1 << (32 - shift)) - 1]]).astype(np.uint32)
+    expected = [sum(k >> shift == p for k in keys.tolist()) for p in prefixes.tolist()]
+    assert _native.count_prefixes(keys, prefixes, shift).tolist() == expected
+
+
+@pytest.mark.parametrize("min_rows", [1, 5, 50])
+@pytest.mark.parametrize("n", [0, 1, 3, 400, 5000])
+@pytest.mark.parametrize("kind", sorted(strategies.COLUMN_KINDS))
+def test_cuts_found_by_counting_prefixes_are_the_cuts_of_the_sorted_column(kind, n, min_rows):
+    column = strategies.column_of(kind, np.random.default_rng(n), n)
+    for max_bin in (2, 7, 32, 255):
+        expected = _native.find_cuts_dense(column[:, None], max_bin, min_rows, 1)[0]
+        assert cut_by_counting([column], max_bin, min_rows).tolist() == expected.tolist()
+
+
+@settings(max_examples=60)
+@given(strategies.columns(600), max_bins, st.sampled_from([1, 5, 50]), strategies.generators)
+def test_counts_summed_over_three_tables_give_the_cuts_of_their_union(column, max_bin, min_rows, rng):
+    part = rng.integers(0, 3, len(column))
+    expected = _native.find_cuts_dense(column[:, None], max_bin, min_rows, 1)[0]
+    parts = [column[part == i] for i in range(3)]
+    assert cut_by_counting(parts, max_bin, min_rows).tolist() == expected.tolist()
+
+
+@given(strategies.generators, st.integers(1, 500), st.integers(2, 40))
+def test_distinct_values_are_shared_out_evenly_whatever_they_are(rng, n, max_bin):
+    ranks = rng.permutation(n)
+    column = ((ranks - 100.0) ** 3).astype(np.float32)
+    ((_, counts),) = split(_native.find_cuts_dense(column[:, None], max_bin, 1, 1))
+    ((_, of_ranks),) = split(_native.find_cuts_dense(ranks.astype(np.float32)[:, None], max_bin, 1, 1))
+    assert counts == of_ranks
+    assert max(counts[:-1]) - min(counts[:-1]) <= 1
+
+
+ONE = np.ones((3, 2), np.float32)
+STARTS = np.array([0, 1, 3], np.int64)
+DATA = np.ones(3, np.float32)
+NO_KEYS = np.empty(0, np.uint32)
+
+
+WRONG = {
+    "too few bins": (lambda: _native.find_cuts_dense(ONE, 1, 1, 1), "max_bin"),
+    "too many bins": (lambda: _native.find_cuts_dense(ONE, 256, 1, 1), "max_bin"),
+    "no columns": (lambda: _native.find_cuts_dense(ONE[:, :0].copy(), 9, 1, 1), "column|max_bin"),
+    "gaps between rows": (lambda: _native.find_cuts_dense(np.ones((4, 4), np.float32)[::2], 9, 1, 1), "contiguous"),
+    "column after column": (lambda: _native.find_cuts_dense(np.asfortranarray(ONE), 9, 1, 1), "contiguous"),
+    "too many bins, sparse": (lambda: _native.find_cuts_sparse(STARTS, DATA, 3, True, 256, 1, 1), "max_bin"),
+    "descending": (lambda: _native.find_cuts_sparse(STARTS[::-1].copy(), DATA, 3, True, 9, 1, 1), "damaged"),
+    "ends early": (lambda: _native.find_cuts_sparse(STARTS[:2], DATA, 3, True, 9, 1, 1), "damaged"),
+    "no starts": (lambda: _native.find_cuts_sparse(STARTS[:0], DATA, 3, True, 9, 1, 1), "damaged"),
+    "begins below zero": (lambda: _native.find_cuts_sparse(STARTS - 1, DATA[:2], 3, True, 9, 1, 1), "damaged"),
+    "too few rows": (lambda: _native.find_cuts_sparse(STARTS, DATA, 1, True, 9, 1, 1), "more entries than rows"),
+    "no bits of a prefix": (lambda: _native.count_prefixes(NO_KEYS, NO_KEYS, 32), "shift"),
+}
+
+
+@pytest.mark.parametrize(("call", "said"), WRONG.values(), ids=WRONG)
+def test_a_table_that_does_not_fit_is_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
