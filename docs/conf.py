@@ -6,6 +6,8 @@ from enum import EnumType
 from pathlib import Path
 from typing import Any
 
+from typer.models import OptionInfo
+
 import hedgerow
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
 from hedgerow.trees.params import LIMITS
@@ -20,7 +22,10 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"hedgerow {release}"
+html_static_path = ["_static"]
+html_css_files = ["fold.css"]
 myst_heading_anchors = 3
+smartquotes = False  # they turn the dashes of options into other dashes
 default_role = "code"  # docstrings write `name` for code
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -43,9 +48,9 @@ MEANINGS = {
     "monotone_constraints": "whether predictions may only rise (1) or only fall (-1) with a column",
     "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
     "eval_metric": "metric on the held-out rows",
-    "base_score": "first score of every row, before the link; None: from the mean label",
+    "base_score": "what every row is predicted before the first tree, as a label or a probability; None: the mean label",
     "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
-    "constant_hessian": "use one constant in place of every second derivative",
+    "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
     "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
@@ -97,11 +102,11 @@ def commands() -> str:
     for command in (cli.train, cli.predict, cli.evaluate, cli.show):
         rows, arguments = [["option", "value", "meaning", "default"]], []
         for name, kind, option, default in options_of(command):
-            if hasattr(option, "is_flag"):
+            if isinstance(option, OptionInfo):
                 rows.append([f"`{name_of(option, name)}`", value_of(option, kind), option.help, shown(default)])
             else:
                 arguments.append([f"`{name.upper()}`", option.help])
-        usage = " ".join([f"hedgerow {command.__name__}", *(row[0].strip("`") for row in arguments), "[OPTIONS]"])
+        usage = " ".join([f"hedgerow {command.__name__} [OPTIONS]", *(row[0].strip("`") for row in arguments)])
         parts += [f"## hedgerow {command.__name__}", "", inspect.getdoc(command), "", f"```text\n{usage}\n```", ""]
         parts += [table(["argument", "meaning"], *arguments), "", table(*rows), ""]
     return "\n".join(parts)

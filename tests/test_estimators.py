@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
@@ -229,7 +230,63 @@ def test_leaves_tell_where_rows_end(cancer):
     assert np.array_equal(scores, model.model_.scores(Table.of(X))[:, 0])
 
 
+def test_a_frame_with_its_label_by_name_can_be_predicted_from_without_it(cancer):
+    X, _, y, _ = cancer
+    frame = pd.DataFrame(X[:, :3], columns=list("abc"))
+    whole = frame.assign(sick=y, weight=1.0)
+    model = GBDTClassifier(5).fit(whole, "sick", sample_weight="weight")
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert np.array_equal(model.predict(frame), GBDTClassifier(5).fit(frame, y).predict(frame))
+
+
+def test_a_table_may_be_fitted_and_predicted(cancer):
+    X, X_test, y, y_test = cancer
+    model = GBDTClassifier(5).fit(Table.of(X, y), eval_set=(Table.of(X_test), y_test))
+    assert np.array_equal(model.predict(Table.of(X_test)), model.predict(X_test))
+
+
+def test_what_a_sparse_table_leaves_out_means_the_same_in_prediction(cancer):
+    rng = np.random.default_rng(7)
+    X = np.where(rng.random((500, 4)) < 0.6, 0, rng.standard_normal((500, 4))).astype(np.float32)
+    stored, y = sparse.csr_array(X), X[:, 0] + X[:, 1] > 0
+    zeros = Table.of(stored, y, absent="zero")
+    model = GBDTClassifier(10).fit(zeros)
+    assert np.array_equal(model.predict_proba(stored), model.predict_proba(X))
+    with pytest.raises(DataError, match="were zero in training; make the table with absent='zero'"):
+        model.model_.predict(Table.of(stored))
+
+
+def test_a_constant_hessian_counts_rows(cancer):
+    X, _, y, _ = cancer
+    model = GBDTClassifier(1, constant_hessian=True).fit(X, y)
+    assert model.model_.forest.covers[0] == len(y)
+    assert model.notes_ == []
+
+
+def test_the_base_score_is_a_probability_or_a_label(cancer):
+    X, _, y, _ = cancer
+    huge = {"n_estimators": 1, "gamma": 1e6}  # no cut is worth that
+    assert GBDTClassifier(**huge, base_score=0.9, reg_lambda=1e9).fit(X, y).predict_proba(X)[0, 1] == pytest.approx(0.9)
+    assert GBDTRegressor(**huge, base_score=3.5, reg_lambda=1e9).fit(X, y).predict(X)[0] == pytest.approx(3.5)
+    with pytest.raises(ParameterError, match="base_score must be a number above 0 and below 1"):
+        GBDTClassifier(base_score=1.5).fit(X, y)
+
+
+def test_constraints_follow_their_columns_into_a_continued_training():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.uniform(-1, 1, (1500, 2)), columns=["up", "free"])
+    y = -frame.up + np.sin(5 * frame.free)
+    first = GBDTRegressor(3, monotone_constraints=[1, 0]).fit(frame, y)
+    swapped = frame[["free", "up"]]
+    more = GBDTRegressor(20, monotone_constraints=[0, 1]).fit(swapped, y, init_model=first)
+    line = pd.DataFrame({"free": 0.3, "up": np.linspace(-1, 1, 50)})
+    assert (np.diff(more.predict(line)) >= -1e-6).all()
+
+
 WRONG = [
+    ({"gamma": float("inf")}, "gamma must be a number of at least 0; it is inf"),
+    ({"constant_hessian": "yes"}, "constant_hessian must be True or False"),
+    ({"n_estimators": 10**9}, "n_estimators must be a whole number from 1 to 1,000,000"),
     ({"max_depth": 0}, "max_depth must be a whole number from 1 to 30; it is 0"),
     ({"learning_rate": -1}, "learning_rate must be a number above 0; it is -1"),
     ({"max_bin": 256}, "max_bin must be a whole number from 2 to 255"),
@@ -262,6 +319,10 @@ def test_wrong_uses_are_refused_in_one_sentence(cancer):
         GBDTRegressor(objective="poisson").fit(X, y - 1.0)
     with pytest.raises(ParameterError, match="objective must be squared, poisson, tweedie or huber"):
         GBDTRegressor(objective="mse").fit(X, y)
+    with pytest.raises(ParameterError, match="eval_set must be a pair"):
+        GBDTClassifier(2).fit(X, y, eval_set=[])
+    with pytest.raises(ParameterError, match="Importances are of kind gain, split or cover"):
+        GBDTClassifier(2).fit(X, y).importances("weight")
     with pytest.raises(ModelError, match="only with the loss and the classes of the model"):
         GBDTRegressor(2).fit(X, y, init_model=GBDTClassifier(2).fit(X, y))
 

@@ -25,7 +25,7 @@ pub struct Gradients<'a> {
     pub bits: u32,
 }
 
-/// Wide integers are below 2^30; narrow ones keep this many bits and a sign.
+/// Wide integers are at most 2^30.
 pub const WIDE_BITS: u32 = 30;
 
 impl Gradients<'_> {

@@ -66,13 +66,15 @@ struct Step {
 /// Steps of all trees, and how many steps each tree is deep.
 struct Walk<'a> {
     forest: Forest<'a>,
+    n_columns: usize,
     steps: Vec<Step>,
     depths: Vec<usize>,
     any_categorical: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn of(forest: Forest<'a>) -> Self {
+    fn of(forest: Forest<'a>, n_columns: usize) -> Self {
+        forest.check(n_columns).expect("a forest that was checked");
         let step = |i: usize| {
             let leaf = forest.columns[i] < 0;
             Step {
@@ -96,7 +98,7 @@ impl<'a> Walk<'a> {
         }
         let span = |w: &[i64]| depth_of[w[0] as usize..w[1] as usize].iter().copied().max().unwrap_or(0);
         let depths = forest.roots.windows(2).map(span).collect();
-        Self { forest, steps, depths, any_categorical }
+        Self { forest, n_columns, steps, depths, any_categorical }
     }
 
     /// The leaves that `WIDTH` rows reach in one tree, walked side by side.
@@ -107,11 +109,13 @@ impl<'a> Walk<'a> {
         rows: &[f32],
         n_columns: usize,
     ) -> [u32; WIDTH] {
+        assert!(n_columns == self.n_columns && rows.len() == WIDTH * n_columns);
         let mut at = [self.forest.roots[tree] as u32; WIDTH];
         for _ in 0..self.depths[tree] {
             for (r, at) in at.iter_mut().enumerate() {
-                let step = &self.steps[*at as usize];
-                let x = rows[r * n_columns + step.column as usize];
+                // SAFETY: `Walk::of` checked that every child and column is there, and the length of `rows` is asserted.
+                let step = unsafe { self.steps.get_unchecked(*at as usize) };
+                let x = unsafe { *rows.get_unchecked(r * n_columns + step.column as usize) };
                 let left = if CATEGORIES && step.categorical {
                     self.category_left(*at as usize, x, step.missing_left)
                 } else {
@@ -156,13 +160,20 @@ impl<'a> Walk<'a> {
 }
 
 const SIDE_BY_SIDE: usize = 16;
-const ROWS_TOGETHER: usize = 128;
+
+/// Rows that go down all trees together: as many as stay in a core's cache.
+fn rows_together(n_columns: usize) -> usize {
+    (CACHE_BYTES / (4 * n_columns.max(1)) / SIDE_BY_SIDE * SIDE_BY_SIDE).clamp(SIDE_BY_SIDE, 128)
+}
+
+const CACHE_BYTES: usize = 1 << 16;
 
 /// Adds the trees' values to scores laid row after row, `trees_a_round` scores a row.
 pub fn add_scores(forest: Forest, blocks: &impl Blocks, trees_a_round: usize, scores: &mut [f32], n_threads: usize) {
-    let walk = Walk::of(forest);
+    let walk = Walk::of(forest, blocks.n_columns());
+    let together = rows_together(blocks.n_columns());
     let one = |buffer: &mut Vec<f32>, (i, scores): (usize, &mut [f32])| {
-        let block = blocks.rows(i * ROWS_TOGETHER, scores.len() / trees_a_round, buffer);
+        let block = blocks.rows(i * together, scores.len() / trees_a_round, buffer);
         for tree in 0..walk.depths.len() {
             let class = tree % trees_a_round;
             walk.each_leaf(tree, block, blocks.n_columns(), |row, leaf| {
@@ -170,7 +181,7 @@ pub fn add_scores(forest: Forest, blocks: &impl Blocks, trees_a_round: usize, sc
             });
         }
     };
-    in_blocks(scores, ROWS_TOGETHER * trees_a_round, n_threads, one);
+    in_blocks(scores, together * trees_a_round, n_threads, one);
 }
 
 /// Calls `work` with each block of the output and its number, a run of blocks on each thread.
@@ -190,17 +201,18 @@ fn in_blocks<T: Send>(
 
 /// The leaf each row reaches in each tree, counted from the tree's root, laid row after row.
 pub fn leaf_places(forest: Forest, blocks: &impl Blocks, out: &mut [i32], n_threads: usize) {
-    let walk = Walk::of(forest);
+    let walk = Walk::of(forest, blocks.n_columns());
     let trees = walk.depths.len();
+    let together = rows_together(blocks.n_columns());
     let one = |buffer: &mut Vec<f32>, (i, out): (usize, &mut [i32])| {
-        let block = blocks.rows(i * ROWS_TOGETHER, out.len() / trees, buffer);
+        let block = blocks.rows(i * together, out.len() / trees, buffer);
         for tree in 0..trees {
             walk.each_leaf(tree, block, blocks.n_columns(), |row, leaf| {
                 out[row * trees + tree] = leaf as i32 - walk.forest.roots[tree] as i32;
             });
         }
     };
-    in_blocks(out, ROWS_TOGETHER * trees, n_threads, one);
+    in_blocks(out, together * trees, n_threads, one);
 }
 
 /// A table that hands out blocks of rows as dense floats.

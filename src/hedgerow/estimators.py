@@ -43,12 +43,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         """The parameters of the trees, from the attributes of the same names."""
         own = self.get_params()
         names = {n for n in TreeParams.__dataclass_fields__ if n in own} - {"random_state", "monotone_constraints"}
-        share = own["colsample_bynode"]
+        share, constraints = own["colsample_bynode"], own.get("monotone_constraints")
         chosen: dict[str, Any] = {n: own[n] for n in names}
         chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
         return TreeParams(
             **chosen,
-            monotone_constraints=tuple(own.get("monotone_constraints") or ()),
+            monotone_constraints=() if constraints is None else tuple(int(c) for c in constraints),
             random_state=_seed(self.random_state),
             average=self._average,
         )
@@ -56,16 +56,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> "_Estimator":
         if y is None and not (isinstance(X, Table) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if not isinstance(X, Table):
-            validate_data(self, X, skip_check_array=True)
         table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
+        if not isinstance(X, Table):
+            # Without the columns that were named as labels, weights or ids.
+            features = X[list(table.names)] if hasattr(X, "columns") and len(X.columns) != table.n_columns else X
+            validate_data(self, features, skip_check_array=True)
         if table.labels is None:
             raise DataError("There are no labels.")
         loss, task["classes"] = loss(table.labels)
         held_out = task.pop("eval_set")
         if held_out is not None:
-            pair = held_out if isinstance(held_out, tuple) else held_out[-1]
-            task["held_out"] = Table.of(pair[0], pair[1], categorical=options["categorical"])
+            task["held_out"] = _held_out(held_out, options["categorical"], table)
         threads = threads_of(self.n_jobs)
         start = task.pop("init_model")
         start = getattr(start, "model_", start)
@@ -77,7 +78,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
-        table = Table.of(X)
+        table = Table.of(X, absent=self.model_.absent)
         if not isinstance(X, Table):
             validate_data(self, X, reset=False, skip_check_array=True)
         return table
@@ -110,6 +111,16 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+
+def _held_out(eval_set: Any, categorical: Sequence[str | int], like: Table) -> Table:
+    """The rows to stop early by: a pair of table and labels, or the last of several pairs."""
+    pair = eval_set if isinstance(eval_set, tuple) else eval_set[-1] if len(eval_set) else None
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise ParameterError("eval_set must be a pair (X, y), or a list of such pairs.")
+    if isinstance(pair[0], Table):
+        return Table.of(*pair)
+    return Table.of(*pair, categorical=categorical, absent="zero" if like.absent == 0 else "missing")
 
 
 def _seed(random_state: Any) -> int:

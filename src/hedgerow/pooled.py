@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ class Task:
     loss: Loss
     classes: tuple[ClassLabel, ...] = ()
     base_score: float | None = None
-    """The first score; None: from the mean label."""
+    """What every row is predicted before the first tree, as a label or a probability; None: the mean label."""
     scale_pos_weight: float = 1.0
     held_out: Table | None = None
     eval_metric: str | None = None
@@ -52,7 +53,7 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
     facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
-    scales = Scales(*task.loss.bounds(facts, base), params.gradient_bits)
+    scales = Scales(*task.loss.bounds(facts, base, params.constant_hessian), params.gradient_bits)
     n_categories = np.array([len(c.categories) for c in columns], np.int64)
     threads = task.threads
     grid, fullest = bins.find(table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
@@ -62,7 +63,8 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
         scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
         if task.start is not None and not (params.average and of is table):
             task.start.forest.add_scores(of.values, of.absent, scores, threads)
-        return Sample(matrix, y, w, of.row_keys(), np.ascontiguousarray(scores.T))
+        keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
+        return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
 
     own = sample(table, labels, weights, base)
     held_out = None
@@ -85,12 +87,13 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
             "a smaller learning_rate or scaled labels avoid that."
         )
     metric = stopping.metric.name if stopping is not None else None
-    absent: Absent = "zero" if table.absent == 0 else "missing"
+    absent: Absent = "zero" if table.absent == 0 else "missing"  # no gaps in a dense table: its NaN
     return Model(done.forest, columns, task.loss, base, params, task.classes, task.label, absent, done.history, metric)
 
 
 def _check(task: Task, params: TreeParams, table: Table) -> None:
     check("scale_pos_weight", task.scale_pos_weight)
+    _check_base(task)
     if task.early_stopping_rounds is not None:
         check("early_stopping_rounds", task.early_stopping_rounds)
         if task.held_out is None:
@@ -108,6 +111,17 @@ def _check(task: Task, params: TreeParams, table: Table) -> None:
         raise ModelError("Training can go on only with the loss and the classes of the model it starts from.")
     if start is not None and start.params.average != params.average:
         raise ModelError("A random forest can go on only as a random forest, boosted trees only as boosted trees.")
+
+
+def _check_base(task: Task) -> None:
+    base, name = task.base_score, task.loss.name
+    if base is None:
+        return
+    low, high = (
+        (0.0, 1.0) if name == "logistic" else (0.0, np.inf) if name in ("poisson", "tweedie") else (-np.inf, np.inf)
+    )
+    if isinstance(base, bool) or not isinstance(base, Real) or not low < float(base) < high:
+        raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {name} loss.")
 
 
 def _columns(table: Table, params: TreeParams, task: Task) -> tuple[Column, ...]:
@@ -185,7 +199,7 @@ def _base_score(task: Task, labels: NDArray[np.float32], weights: NDArray[np.flo
     if task.start is not None:
         return task.start.base_score
     if task.base_score is not None:
-        return task.base_score
+        return float(np.float32(task.loss.base_score(float(task.base_score))))
     unit = max(abs(facts.low), abs(facts.high)) or 1.0
     weight = weights.astype(np.float64) / facts.max_weight if len(weights) else np.ones(len(labels))
     sums = np.rint(labels.astype(np.float64) / unit * weight * 2**fixedpoint.WIDE_BITS).astype(np.int64).sum()

@@ -107,6 +107,18 @@ def test_training_in_two_sittings_is_training_in_one(table, name):
     assert forest_of(estimator.set_params(n_estimators=4), X, y, init_model=begun) == whole
 
 
+@pytest.mark.parametrize("name", ["logistic", "drawn", "softmax", "monotone", "shares"])
+def test_how_many_histograms_fit_in_memory_does_not_matter(table, name, monkeypatch):
+    """Some levels by subtraction, then levels too large to keep, node after node."""
+    X, signal = table
+    estimator, y = kinds(signal)[name]
+    roomy = forest_of(estimator, X, y)
+    width = 8 * 256 * 16
+    for nodes in (1, 3, 7):
+        monkeypatch.setattr("hedgerow.trees.grow.LARGEST_LEVEL", nodes * width)
+        assert forest_of(estimator, X, y) == roomy
+
+
 def test_other_seeds_give_other_forests(table):
     X, signal = table
     estimator, y = kinds(signal)["drawn"]

@@ -173,6 +173,17 @@ def test_any_changed_byte_is_noticed(tmp_path_factory, data):
     assert model.forest == load_model(HERE / "version1.json").forest
 
 
+def test_a_link_is_followed_and_modes_are_kept(models, tmp_path):
+    (tmp_path / "real.json").touch(mode=0o640)
+    (tmp_path / "link.json").symlink_to("real.json")
+    save(models["logistic"], tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o640
+    assert load_model(tmp_path / "real.json").forest == models["logistic"].forest
+    with pytest.raises(ModelError, match="it is not a file"):
+        save(models["logistic"], Path("/dev/null"))
+
+
 def test_a_model_that_cannot_be_written_says_why(models, tmp_path):
     with pytest.raises(ModelError, match=r"Cannot write .*No such file"):
         save(models["logistic"], tmp_path / "nowhere" / "m.json")

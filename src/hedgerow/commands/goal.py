@@ -14,7 +14,7 @@ from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators import ForestRegressor, GBDTClassifier
 from hedgerow.model import ClassLabel, Model, classes_of
 from hedgerow.trees.losses import Loss
-from hedgerow.trees.params import TreeParams
+from hedgerow.trees.params import LIMITS, TreeParams, check
 
 MOST_GUESSED_CLASSES = 20
 NOT_FOR_FORESTS = ("learning_rate", "reg_alpha", "scale_pos_weight", "monotone", "early_stopping_rounds", "eval_metric")
@@ -116,9 +116,11 @@ def tree_params(given: Mapping[str, Any], kind: KindName, names: Sequence[str]) 
 
 
 def check_options(given: Mapping[str, Any], kind: KindName, has_valid: bool) -> None:
-    """Refuse an option that a random forest has no use for, or that needs --valid."""
-    for name in given:
+    """Refuse what can be refused before a file is read: limits, what a forest has no use for, what needs --valid."""
+    for name, value in given.items():
         option = f"--{name.replace('_', '-')}"
+        if name in LIMITS:
+            check(name, value)
         if name in NOT_FOR_FORESTS and kind is KindName.FOREST:
             raise ParameterError(f"{option} does not go with a random forest; leave it out.")
         if name in NEED_VALID and not has_valid:

@@ -73,7 +73,10 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file written by `hedgerow
 Label = Annotated[str | None, _option("Column of the labels.", metavar="COL")]
 Id = Annotated[str | None, _option("Column of the rows' ids; not a feature.", metavar="COL", name=("--id",))]
 Weight = Annotated[str | None, _option("Column of the rows' weights; not a feature.", metavar="COL")]
-Absent = Annotated[AbsentName, typer.Option(help="What an entry that a LIBSVM file leaves out means.")]
+Absent = Annotated[
+    AbsentName | None,
+    _option("What an entry that a LIBSVM file leaves out means. (default missing, or as in --continue-from)"),
+]
 Jobs = Annotated[int | None, _option("Threads; all cores if not given.")]
 
 Categorical = Annotated[

@@ -43,7 +43,7 @@ def train(
     id_: opt.Id = None,
     weight: opt.Weight = None,
     categorical: opt.Categorical = None,
-    absent: opt.Absent = opt.AbsentName.MISSING,
+    absent: opt.Absent = None,
     continue_from: opt.ContinueFrom = None,
     n_jobs: opt.Jobs = None,
     valid: opt.Valid = None,
@@ -74,7 +74,9 @@ def train(
     wanted = Wanted(task, kind or own_kind, objective, tweedie_variance_power, huber_slope)
     given = {name: options[name] for name in (*OF_TREES, *OF_TASK) if options[name] is not None}
     check_options(given, wanted.kind, valid is not None)
-    roles = Roles(label_of(data, label, None if start is None else start.label), id_, weight, absent.value)
+    own_absent = "missing" if start is None else start.absent
+    known = None if start is None else start.label
+    roles = Roles(label_of(data, label, known), id_, weight, own_absent if absent is None else absent.value)
     tables = _read({"training": data, "valid": valid, "test": test}, roles, categorical or (), start)
     trained, seconds = _trained(tables, wanted, given, start, threads_of(n_jobs))
     save(replace(trained, label=roles.label), model)

@@ -71,20 +71,42 @@ class Grown:
     leaf_bounds: NDArray[np.float64] | None
 
 
+LARGEST_LEVEL = 1 << 29
+"""Bytes of histograms kept from one level to the next; a larger level is asked for node by node and kept nowhere."""
+
+
 class _Frontier:
     """Nodes at the lowest level, with their histograms and, under monotone constraints, the range of their values."""
 
     def __init__(self, n_trees: int, constrained: bool) -> None:
         self.nodes = Nodes(np.arange(n_trees), np.zeros(n_trees, np.int64))
         self.bounds = np.tile([-np.inf, np.inf], (n_trees, 1)) if constrained else np.empty((0, 2))
-        self.slabs = Slabs([], np.empty((0, 2), np.int32))
+        self.slabs = _no_slabs()
 
-    def ask(self, rows: Rows, smaller: NDArray[np.int64] | None) -> None:
+    def best(
+        self, rows: Rows, growth: Growth, round_: int, sizes: NDArray[np.int64], smaller: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], Cuts, Worth]:
+        """The best cuts of all nodes; counts their children in `sizes`."""
+        nodes, width = self.nodes, int(growth.grid.offsets[-1]) + 1
+        step = max(1, LARGEST_LEVEL // (16 * width))
+        if len(nodes.tree) <= step:
+            self._ask(rows, smaller if self.slabs.arrays else None)
+            return _best(self.slabs, nodes, self.bounds, growth, round_, sizes)
+        self.slabs = _no_slabs()
+        parts = []
+        for first in range(0, len(nodes.tree), step):
+            some = nodes.at(np.arange(first, min(first + step, len(nodes.tree))))
+            slabs = Slabs([rows.histograms(some)], _places(0, len(some.tree)))
+            cut, cuts, worth = _best(slabs, some, self.bounds[first : first + step], growth, round_, sizes)
+            parts.append((cut + first, cuts, worth))
+        which, all_cuts, all_worth = zip(*parts, strict=True)
+        return np.concatenate(which), _joined_cuts(all_cuts), _joined_worth(all_worth)
+
+    def _ask(self, rows: Rows, smaller: NDArray[np.int64] | None) -> None:
         """Get histograms: all without a parent; else of the smaller child of each pair, the larger by subtraction."""
         arrays = self.slabs.arrays
         if smaller is None:
-            arrays.append(rows.histograms(self.nodes))
-            self.slabs = Slabs(arrays, _places(0, len(self.nodes.tree)))
+            self.slabs = Slabs([rows.histograms(self.nodes)], _places(0, len(self.nodes.tree)))
             return
         arrays.append(rows.histograms(self.nodes.at(smaller)))
         asked = _places(len(arrays) - 1, len(smaller))
@@ -101,13 +123,32 @@ class _Frontier:
         children = np.repeat(cuts.child, 2)
         children[1::2] += 1
         self.nodes = Nodes(np.repeat(cuts.nodes.tree, 2), children)
-        self.slabs = Slabs(self.slabs.arrays, self.slabs.places[cut])
+        if self.slabs.arrays:
+            self.slabs = Slabs(self.slabs.arrays, self.slabs.places[cut])
 
 
 def _places(slab: int, rows: int) -> NDArray[np.int32]:
     places = np.full((rows, 2), slab, np.int32)
     places[:, 1] = np.arange(rows)
     return places
+
+
+def _no_slabs() -> Slabs:
+    return Slabs([], np.empty((0, 2), np.int32))
+
+
+def _best(
+    slabs: Slabs,
+    nodes: Nodes,
+    bounds: NDArray[np.float64],
+    growth: Growth,
+    round_: int,
+    sizes: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Cuts, Worth]:
+    allowed = growth.columns.allowed(round_, nodes)
+    found = splits.best(slabs, nodes, growth.grid, growth.rules, allowed, bounds, sizes, growth.threads)
+    sizes += 2 * np.bincount(found[1].nodes.tree, minlength=len(sizes))
+    return found
 
 
 def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
@@ -123,12 +164,7 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
     for _ in range(growth.max_depth):
         if not len(frontier.nodes.tree):
             break
-        frontier.ask(rows, smaller)
-        allowed = growth.columns.allowed(round_, frontier.nodes)
-        cut, cuts, worth = splits.best(
-            frontier.slabs, frontier.nodes, growth.grid, growth.rules, allowed, frontier.bounds, sizes, growth.threads
-        )
-        sizes += 2 * np.bincount(cuts.nodes.tree, minlength=n_trees)
+        cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
         all_cuts.append(cuts)
         all_worth.append(worth)
         rest = np.ones(len(frontier.nodes.tree), np.bool_)
@@ -158,9 +194,17 @@ def _child_bounds(rules: Rules, cuts: Cuts, worth: Worth, bounds: NDArray[np.flo
 
 
 def _grown(cuts: list[Cuts], worth: list[Worth], leaves: list[Nodes], bounds: NDArray[np.float64] | None) -> Grown:
-    def joined(parts: Iterable[Nodes]) -> Nodes:
-        return Nodes(*map(np.concatenate, zip(*parts, strict=True)))
+    return Grown(_joined_cuts(cuts), _joined_worth(worth), _joined_nodes(leaves), bounds)
 
-    fields = list(zip(*cuts, strict=True))
-    merged = Cuts(joined(fields[0]), *map(np.concatenate, fields[1:]))
-    return Grown(merged, Worth(*map(np.concatenate, zip(*worth, strict=True))), joined(leaves), bounds)
+
+def _joined_nodes(parts: Iterable[Nodes]) -> Nodes:
+    return Nodes(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _joined_cuts(parts: Iterable[Cuts]) -> Cuts:
+    fields = list(zip(*parts, strict=True))
+    return Cuts(_joined_nodes(fields[0]), *map(np.concatenate, fields[1:]))
+
+
+def _joined_worth(parts: Iterable[Worth]) -> Worth:
+    return Worth(*map(np.concatenate, zip(*parts, strict=True)))

@@ -54,7 +54,7 @@ class Loss:
         if self.name == "poisson" and facts.high == 0:
             raise DataError("The poisson loss needs a label above 0; all are 0.")
 
-    def bounds(self, facts: LabelFacts, base: float) -> tuple[float, float]:
+    def bounds(self, facts: LabelFacts, base: float, constant_hessian: bool = False) -> tuple[float, float]:
         """The greatest gradient and hessian that are not clipped; `base` is the first score."""
         spread = (facts.high - facts.low) or 1.0
         greatest = max(facts.high, 1.0)
@@ -69,7 +69,7 @@ class Loss:
             "tweedie": (tweedie, tweedie),
             "huber": (self.parameter, 1.0),
         }[self.name]
-        return gradient * facts.max_weight, hessian * facts.max_weight
+        return gradient * facts.max_weight, (1.0 if constant_hessian else hessian) * facts.max_weight
 
     def base_score(self, mean: float) -> float:
         """The first score of every row, from the mean label."""

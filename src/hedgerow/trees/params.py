@@ -1,6 +1,7 @@
 """Parameters of a forest, by the names XGBoost's users know, and their limits as data."""
 
 from dataclasses import dataclass, fields
+from math import isfinite
 from numbers import Integral, Real
 
 from hedgerow.errors import ParameterError
@@ -21,7 +22,7 @@ class Limit:
             return f"{kind} {'above' if self.open_low else 'of at least'} {self.low:g}"
         if self.open_low:
             return f"{kind} above {self.low:g} and at most {self.high:g}"
-        return f"{kind} from {self.low:g} to {self.high:g}"
+        return f"{kind} from {self.low:g} to {self.high:,}"
 
     def allows(self, value: object) -> bool:
         """Whether the value is of the right kind and in range."""
@@ -29,7 +30,7 @@ class Limit:
         if not isinstance(value, kind) or isinstance(value, bool):
             return False
         number = float(value)
-        return (number > self.low if self.open_low else number >= self.low) and number <= self.high
+        return isfinite(number) and (number > self.low if self.open_low else number >= self.low) and number <= self.high
 
 
 LIMITS = {
@@ -89,5 +90,7 @@ class TreeParams:
                 check(field.name, value)
                 # NumPy's numbers become Python's, so that parameters are the same wherever they are written down.
                 object.__setattr__(self, field.name, int(value) if LIMITS[field.name].whole else float(value))
+        if not isinstance(self.constant_hessian, bool):
+            raise ParameterError(f"constant_hessian must be True or False; it is {self.constant_hessian!r}.")
         if any(m not in (-1, 0, 1) for m in self.monotone_constraints):
             raise ParameterError("monotone_constraints must hold only -1, 0 and 1, one for each column.")
