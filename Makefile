@@ -1,6 +1,7 @@
 # Everything a fresh machine needs: Python 3.11 or newer, a Rust toolchain, and these targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +26,8 @@ $(TOOLS): pyproject.toml constraints.txt
 
 $(BUILT): $(TOOLS) $(RUST)
 	@cargo --version >/dev/null 2>&1 || { echo "hedgerow needs a Rust toolchain (cargo 1.88 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@echo "Building the native part; the first time takes a minute or two."
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet 2>&1 | { grep -v "^Requirement already satisfied" || true; }
 	@touch $@
 
 build: $(BUILT)  ## Create .venv, install the release build and the tools; quick when nothing changed.

@@ -48,7 +48,7 @@ MEANINGS = {
     "monotone_constraints": "whether predictions may only rise (1) or only fall (-1) with a column",
     "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
     "eval_metric": "metric on the held-out rows",
-    "base_score": "what every row is predicted before the first tree, as a label or a probability; None: the mean label",
+    "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
     "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
     "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
     "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
