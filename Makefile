@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 RUST := $(shell find native/src -name '*.rs') native/Cargo.toml native/Cargo.lock
 BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
+# What matplotlib caches stays in the clone.
+export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 
 .PHONY: help build demo check test bench docs clean
 
@@ -46,7 +48,7 @@ check: build  ## Lint, types, floors, stubs.
 
 test: check  ## Checks, then every test.
 	cd native && cargo test --release --locked --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp
 
 bench: build  ## Compare with XGBoost on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled

@@ -165,20 +165,22 @@ fn add_rows(
     words: &mut [i64],
     word_of: impl Fn((i64, i64)) -> i64,
 ) -> i64 {
+    let span = |row: u32| matrix.starts[row as usize] as usize..matrix.starts[row as usize + 1] as usize;
     match (matrix.starts.is_empty(), matrix.entries) {
-        (true, _) => add_dense(matrix, gradients, rows, words, word_of),
-        (false, Entries::Short(e)) => add_both(matrix, e, gradients, rows, words, word_of),
-        (false, Entries::Long(e)) => add_both(matrix, e, gradients, rows, words, word_of),
+        (true, _) => add_each(matrix, gradients, rows, words, word_of, |_| &[] as &[u16]),
+        (false, Entries::Short(e)) => add_each(matrix, gradients, rows, words, word_of, |row| &e[span(row)]),
+        (false, Entries::Long(e)) => add_each(matrix, gradients, rows, words, word_of, |row| &e[span(row)]),
     }
 }
 
 #[inline(always)]
-fn add_dense(
+fn add_each<'a, E: Copy + Into<u32> + 'a>(
     matrix: &Matrix,
     gradients: Gradients,
     rows: &[u32],
     words: &mut [i64],
     word_of: impl Fn((i64, i64)) -> i64,
+    entries_of: impl Fn(u32) -> &'a [E],
 ) -> i64 {
     let width = matrix.dense_columns.len();
     let offsets: Vec<usize> = matrix.dense_columns.iter().map(|&c| matrix.offsets[c as usize] as usize).collect();
@@ -187,45 +189,15 @@ fn add_dense(
         if let Some(&ahead) = rows.get(i + 16) {
             prefetch(matrix.dense, ahead as usize * width);
             prefetch(gradients.pairs, ahead as usize);
+            prefetch(entries_of(ahead), 0);
         }
         let word = word_of(gradients.pair(row));
         total += word;
-        add_bytes(&matrix.dense[row as usize * width..][..width], &offsets, words, word);
-    }
-    total
-}
-
-#[inline(always)]
-fn add_bytes(bins: &[u8], offsets: &[usize], words: &mut [i64], word: i64) {
-    for (&bin, &offset) in bins.iter().zip(offsets) {
-        // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_span`).
-        unsafe { *words.get_unchecked_mut(offset + bin as usize) += word };
-    }
-}
-
-#[inline(always)]
-fn add_both<E: Copy + Into<u32>>(
-    matrix: &Matrix,
-    entries: &[E],
-    gradients: Gradients,
-    rows: &[u32],
-    words: &mut [i64],
-    word_of: impl Fn((i64, i64)) -> i64,
-) -> i64 {
-    let width = matrix.dense_columns.len();
-    let offsets: Vec<usize> = matrix.dense_columns.iter().map(|&c| matrix.offsets[c as usize] as usize).collect();
-    let mut total = 0;
-    for (i, &row) in rows.iter().enumerate() {
-        if let Some(&ahead) = rows.get(i + 16) {
-            prefetch(matrix.dense, ahead as usize * width);
-            prefetch(entries, matrix.starts[ahead as usize] as usize);
-            prefetch(gradients.pairs, ahead as usize);
+        for (&bin, &offset) in matrix.dense[row as usize * width..][..width].iter().zip(&offsets) {
+            // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_span`).
+            unsafe { *words.get_unchecked_mut(offset + bin as usize) += word };
         }
-        let word = word_of(gradients.pair(row));
-        total += word;
-        let row = row as usize;
-        add_bytes(&matrix.dense[row * width..][..width], &offsets, words, word);
-        for &e in &entries[matrix.starts[row] as usize..matrix.starts[row + 1] as usize] {
+        for &e in entries_of(row) {
             words[e.into() as usize] += word;
         }
     }

@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
         let step = |i: usize| {
             let leaf = forest.columns[i] < 0;
             Step {
-                threshold: forest.thresholds[i],
+                threshold: if leaf { f32::INFINITY } else { forest.thresholds[i] },
                 column: forest.columns[i].max(0) as u32,
                 child: if leaf { i as u32 } else { forest.children[i] as u32 },
                 is_cut: !leaf,
@@ -101,9 +101,10 @@ impl<'a> Walk<'a> {
         Self { forest, n_columns, steps, depths, any_categorical }
     }
 
-    /// The leaves that `WIDTH` rows reach in one tree, walked side by side.
+    /// The leaves that `WIDTH` rows reach in one tree, walked side by side. `PLAIN`: all cuts are numeric, all values
+    /// finite.
     #[inline(always)]
-    fn leaves<const WIDTH: usize, const CATEGORIES: bool>(
+    fn leaves<const WIDTH: usize, const PLAIN: bool>(
         &self,
         tree: usize,
         rows: &[f32],
@@ -113,18 +114,28 @@ impl<'a> Walk<'a> {
         let mut at = [self.forest.roots[tree] as u32; WIDTH];
         for _ in 0..self.depths[tree] {
             for (r, at) in at.iter_mut().enumerate() {
-                // SAFETY: `Walk::of` checked that every child and column is there, and the length of `rows` is asserted.
+                // SAFETY: `Walk::of` checked that every child and column is there, a leaf is not left (its threshold is
+                // above every finite value, and otherwise `is_cut` holds it), and the length of `rows` is asserted.
                 let step = unsafe { self.steps.get_unchecked(*at as usize) };
                 let x = unsafe { *rows.get_unchecked(r * n_columns + step.column as usize) };
-                let left = if CATEGORIES && step.categorical {
-                    self.category_left(*at as usize, x, step.missing_left)
+                *at = if PLAIN {
+                    step.child + u32::from(x >= step.threshold)
                 } else {
-                    (x < step.threshold) | (x.is_nan() & step.missing_left)
+                    let left = if step.categorical {
+                        self.category_left(*at as usize, x, step.missing_left)
+                    } else {
+                        (x < step.threshold) | (x.is_nan() & step.missing_left)
+                    };
+                    step.child + u32::from(step.is_cut & !left)
                 };
-                *at = step.child + u32::from(step.is_cut & !left);
             }
         }
         at
+    }
+
+    /// Whether a block of rows can take the short way.
+    fn is_plain(&self, block: &[f32]) -> bool {
+        !self.any_categorical && block.iter().fold(true, |finite, x| finite & (x.abs() < f32::INFINITY))
     }
 
     fn category_left(&self, node: usize, x: f32, missing_left: bool) -> bool {
@@ -138,12 +149,13 @@ impl<'a> Walk<'a> {
 
     /// Calls `visit(row, leaf)` for every row of the block.
     #[inline(always)]
-    fn each_leaf(&self, tree: usize, block: &[f32], n_columns: usize, mut visit: impl FnMut(usize, u32)) {
+    fn each_leaf(&self, tree: usize, block: &[f32], plain: bool, mut visit: impl FnMut(usize, u32)) {
+        let n_columns = self.n_columns;
         let rows = block.len() / n_columns;
         let whole = rows - rows % SIDE_BY_SIDE;
         for first in (0..whole).step_by(SIDE_BY_SIDE) {
             let part = &block[first * n_columns..(first + SIDE_BY_SIDE) * n_columns];
-            let found = if self.any_categorical {
+            let found = if plain {
                 self.leaves::<SIDE_BY_SIDE, true>(tree, part, n_columns)
             } else {
                 self.leaves::<SIDE_BY_SIDE, false>(tree, part, n_columns)
@@ -154,7 +166,7 @@ impl<'a> Walk<'a> {
         }
         for row in whole..rows {
             let part = &block[row * n_columns..(row + 1) * n_columns];
-            visit(row, self.leaves::<1, true>(tree, part, n_columns)[0]);
+            visit(row, self.leaves::<1, false>(tree, part, n_columns)[0]);
         }
     }
 }
@@ -174,9 +186,10 @@ pub fn add_scores(forest: Forest, blocks: &impl Blocks, trees_a_round: usize, sc
     let together = rows_together(blocks.n_columns());
     let one = |buffer: &mut Vec<f32>, (i, scores): (usize, &mut [f32])| {
         let block = blocks.rows(i * together, scores.len() / trees_a_round, buffer);
+        let plain = walk.is_plain(block);
         for tree in 0..walk.depths.len() {
             let class = tree % trees_a_round;
-            walk.each_leaf(tree, block, blocks.n_columns(), |row, leaf| {
+            walk.each_leaf(tree, block, plain, |row, leaf| {
                 scores[row * trees_a_round + class] += walk.forest.values[leaf as usize];
             });
         }
@@ -206,8 +219,9 @@ pub fn leaf_places(forest: Forest, blocks: &impl Blocks, out: &mut [i32], n_thre
     let together = rows_together(blocks.n_columns());
     let one = |buffer: &mut Vec<f32>, (i, out): (usize, &mut [i32])| {
         let block = blocks.rows(i * together, out.len() / trees, buffer);
+        let plain = walk.is_plain(block);
         for tree in 0..trees {
-            walk.each_leaf(tree, block, blocks.n_columns(), |row, leaf| {
+            walk.each_leaf(tree, block, plain, |row, leaf| {
                 out[row * trees + tree] = leaf as i32 - walk.forest.roots[tree] as i32;
             });
         }

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +53,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             average=self._average,
         )
 
-    def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> "_Estimator":
+    def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
         if y is None and not (isinstance(X, Table) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
@@ -175,7 +175,36 @@ class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         return tags
 
 
-class GBDTClassifier(_Classifier):
+class _Boosted(_Estimator):
+    """What both boosted estimators have in common."""
+
+    _average = False
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | str | None = None,
+        eval_set: EvalSet | None = None,
+        categorical: Sequence[str | int] = (),
+        ids: ArrayLike | str | None = None,
+        init_model: "_Boosted | Model | None" = None,
+    ) -> Self:
+        """Train. `eval_set` holds rows to stop early by, `init_model` is a model whose training goes on."""
+        task = {
+            "eval_set": eval_set,
+            "init_model": init_model,
+            "scale_pos_weight": self.get_params().get("scale_pos_weight", 1.0),
+            "eval_metric": self.eval_metric,
+            "early_stopping_rounds": self.early_stopping_rounds,
+            "base_score": self.base_score,
+        }
+        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
+        return self._fit(X, y, task, self._loss, options)
+
+
+class GBDTClassifier(_Boosted, _Classifier):
     """Gradient-boosted trees for two or more classes.
 
     Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts,
@@ -183,7 +212,6 @@ class GBDTClassifier(_Classifier):
     values apart that fewer rows share. `random_state=None` is 0: the same call gives the same forest.
     """
 
-    _average = False
     _two, _many = "logistic", "softmax"
 
     def __init__(
@@ -235,38 +263,12 @@ class GBDTClassifier(_Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        eval_set: EvalSet | None = None,
-        categorical: Sequence[str | int] = (),
-        ids: ArrayLike | None = None,
-        init_model: "GBDTClassifier | Model | None" = None,
-    ) -> "GBDTClassifier":
-        """Train. `eval_set` holds rows to stop early by, `init_model` is a model whose training goes on."""
-        task = {
-            "eval_set": eval_set,
-            "init_model": init_model,
-            "scale_pos_weight": self.scale_pos_weight,
-            "eval_metric": self.eval_metric,
-            "early_stopping_rounds": self.early_stopping_rounds,
-            "base_score": self.base_score,
-        }
-        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
-        self._fit(X, y, task, self._loss, options)
-        return self
 
-
-class GBDTRegressor(_Regressor):
+class GBDTRegressor(_Boosted, _Regressor):
     """Gradient-boosted trees for numbers; `objective` is the loss: squared, poisson, tweedie or huber.
 
     Other parameters as for `GBDTClassifier`; `tweedie_variance_power` and `huber_slope` belong to their losses.
     """
-
-    _average = False
 
     def __init__(
         self,
@@ -327,29 +329,6 @@ class GBDTRegressor(_Regressor):
             raise ParameterError(f"objective must be squared, poisson, tweedie or huber; it is {self.objective!r}.")
         return Loss(self.objective, parameter), ()  # type: ignore[arg-type]  # just checked
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        eval_set: EvalSet | None = None,
-        categorical: Sequence[str | int] = (),
-        ids: ArrayLike | None = None,
-        init_model: "GBDTRegressor | Model | None" = None,
-    ) -> "GBDTRegressor":
-        """Train. `eval_set` holds rows to stop early by, `init_model` is a model whose training goes on."""
-        task = {
-            "eval_set": eval_set,
-            "init_model": init_model,
-            "eval_metric": self.eval_metric,
-            "early_stopping_rounds": self.early_stopping_rounds,
-            "base_score": self.base_score,
-        }
-        options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
-        self._fit(X, y, task, self._loss, options)
-        return self
-
 
 class _RandomForest(_Estimator):
     """What both random forests have in common: each tree sees a drawn share of the rows, each node of the columns."""
@@ -394,15 +373,14 @@ class _RandomForest(_Estimator):
         X: Any,
         y: Any = None,
         *,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | str | None = None,
         categorical: Sequence[str | int] = (),
-        ids: ArrayLike | None = None,
+        ids: ArrayLike | str | None = None,
         init_model: "_RandomForest | Model | None" = None,
-    ) -> "_RandomForest":
+    ) -> Self:
         """Train; `init_model` is a forest to which trees are added."""
         options = {"weights": sample_weight, "categorical": categorical, "ids": ids}
-        self._fit(X, y, {"eval_set": None, "init_model": init_model}, self._loss, options)
-        return self
+        return self._fit(X, y, {"eval_set": None, "init_model": init_model}, self._loss, options)
 
 
 class ForestClassifier(_RandomForest, _Classifier):
