@@ -24,7 +24,7 @@ SAME_MEMORY = RatioAtMost(1.0)
 PUBLISHED_A9A = AtLeast(0.9020)
 
 CURVE_SETS = {"a9a", "credit1", "credit2"}
-CURVE_BITS = (4, 5, 6, 7, 8, 9, 10, 12, 16)
+CURVE_BITS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)
 QUICK_BITS = (7, 10)
 BARRED_BITS = range(7, 11)
 

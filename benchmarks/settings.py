@@ -14,7 +14,7 @@ class Settings:
     threads: int = 2
     reg_lambda: float = 1.0
     min_child_weight: float = 1.0
-    gradient_bits: int = 16
+    gradient_bits: int = 20
 
 
 @dataclass(frozen=True)

@@ -261,16 +261,16 @@ impl Grid<'_> {
 
 /// The keys of a column's cuts, filled up beyond every key, and the bin of missing values.
 pub struct Ladder {
-    rungs: [i64; 256],
+    rungs: Vec<i64>,
     first_step: usize,
     missing: u8,
 }
 
 impl Ladder {
     fn of(cuts: &[f32], missing: u8) -> Self {
-        let mut rungs = [1 << 33; 256];
+        let mut rungs = vec![1 << 33; (cuts.len() + 1).next_power_of_two()];
         rungs.iter_mut().zip(cuts).for_each(|(r, &c)| *r = i64::from(key(c)));
-        Self { rungs, first_step: (cuts.len() + 1).next_power_of_two() / 2, missing }
+        Self { first_step: rungs.len() / 2, rungs, missing }
     }
 
     /// The bins of some values: how many cuts are at most each. Side by side and without a branch, which could only be
@@ -278,11 +278,12 @@ impl Ladder {
     #[inline(always)]
     fn bins<const N: usize>(&self, values: &[f32; N]) -> [u8; N] {
         let keys = values.map(|v| i64::from(key(v)));
+        let rungs = &self.rungs[..];
         let mut at = [0; N];
         let mut step = self.first_step;
         while step > 0 {
             for (at, &key) in at.iter_mut().zip(&keys) {
-                let reached = (self.rungs[(*at + step - 1) & 255] - key - 1) >> 63;
+                let reached = (rungs[(*at + step - 1) & (rungs.len() - 1)] - key - 1) >> 63;
                 *at += step & reached as usize;
             }
             step /= 2;

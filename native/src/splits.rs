@@ -89,7 +89,7 @@ impl Rules<'_> {
     /// The score of a node whose value is `w` rather than the best one.
     fn score_at(&self, p: Pair, w: f64) -> f64 {
         let (g, h) = self.real(p);
-        -(2.0 * self.shrunk(g) * w + (h + self.lambda) * w * w)
+        -(2.0 * (g * w + self.alpha * w.abs()) + (h + self.lambda) * w * w)
     }
 
     #[inline(always)]

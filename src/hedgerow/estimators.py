@@ -48,7 +48,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
         return TreeParams(
             **chosen,
-            monotone_constraints=() if constraints is None else tuple(int(c) for c in constraints),
+            monotone_constraints=() if constraints is None else tuple(constraints),
             random_state=_seed(self.random_state),
             average=self._average,
         )
@@ -63,13 +63,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             validate_data(self, features, skip_check_array=True)
         if table.labels is None:
             raise DataError("There are no labels.")
-        loss, task["classes"] = loss(table.labels)
+        start = task.pop("init_model")
+        start = getattr(start, "model_", start)
+        loss, task["classes"] = loss(table.labels if start is None or not start.classes else np.array(start.classes))
         held_out = task.pop("eval_set")
         if held_out is not None:
             task["held_out"] = _held_out(held_out, options["categorical"], table)
         threads = threads_of(self.n_jobs)
-        start = task.pop("init_model")
-        start = getattr(start, "model_", start)
         whole = Task(loss, start=start, threads=threads, callbacks=self.callbacks or (), **task)
         self.model_: Model = train(table, self._params(table.n_columns), whole)
         self.notes_ = whole.notes
@@ -78,9 +78,10 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
-        table = Table.of(X, absent=self.model_.absent)
-        if not isinstance(X, Table):
-            validate_data(self, X, reset=False, skip_check_array=True)
+        if isinstance(X, Table):
+            return X
+        table = Table.of(X, categorical=_categorical_in(X, self.model_), absent=self.model_.absent)
+        validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
     @property
@@ -111,6 +112,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+
+def _categorical_in(X: Any, model: Model) -> list[str | int]:
+    """The model's categorical columns that are in X, by name in a frame, else by position."""
+    columns = [(i, c.name) for i, c in enumerate(model.columns) if c.kind == "categorical"]
+    if hasattr(X, "columns"):
+        return [name for _, name in columns if name in list(getattr(X, "column_names", X.columns))]
+    return [i for i, _ in columns]
 
 
 def _held_out(eval_set: Any, categorical: Sequence[str | int], like: Table) -> Table:
@@ -233,7 +242,7 @@ class GBDTClassifier(_Boosted, _Classifier):
         early_stopping_rounds: int | None = None,
         eval_metric: str | None = None,
         base_score: float | None = None,
-        gradient_bits: int = 16,
+        gradient_bits: int = 20,
         constant_hessian: bool = False,
         min_cut_rows: int = 1,
         callbacks: Sequence[Callback] | None = None,
@@ -291,7 +300,7 @@ class GBDTRegressor(_Boosted, _Regressor):
         early_stopping_rounds: int | None = None,
         eval_metric: str | None = None,
         base_score: float | None = None,
-        gradient_bits: int = 16,
+        gradient_bits: int = 20,
         constant_hessian: bool = False,
         min_cut_rows: int = 1,
         callbacks: Sequence[Callback] | None = None,
@@ -347,7 +356,7 @@ class _RandomForest(_Estimator):
         colsample_bynode: float | str = "sqrt",
         gamma: float = 0.0,
         reg_lambda: float = 0.0,
-        gradient_bits: int = 16,
+        gradient_bits: int = 20,
         min_cut_rows: int = 1,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,

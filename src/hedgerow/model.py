@@ -53,13 +53,13 @@ class Model:
 
     def scores(self, table: Table, threads: int = 1) -> NDArray[np.float32]:
         """Raw scores, rows x trees of a round."""
-        table = self._aligned(table)
+        table = self.aligned(table)
         start = 0.0 if self.params.average else self.base_score
         out = np.full((table.n_rows, self.loss.n_trees), start, np.float32)
         self.forest.add_scores(table.values, table.absent, out, threads)
         return averaged(out, self.base_score, self.n_rounds) if self.params.average else out
 
-    def _aligned(self, table: Table) -> Table:
+    def aligned(self, table: Table) -> Table:
         """The model's columns of a table; refuses a sparse one whose gaps mean something else than in training."""
         if not isinstance(table.values, np.ndarray) and (table.absent == 0) != (self.absent == "zero"):
             raise DataError(
@@ -83,7 +83,7 @@ class Model:
 
     def leaves(self, table: Table, threads: int = 1) -> NDArray[np.int32]:
         """The node at which each row ends, for every tree (rows x trees)."""
-        table = self._aligned(table)
+        table = self.aligned(table)
         values = table.values if isinstance(table.values, np.ndarray) else _filled(table.values, table.absent)
         return self.forest.leaf_places(values, threads)
 

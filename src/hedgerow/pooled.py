@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.table import Column, Table
+from hedgerow.data.table import Column, Table, sources
 from hedgerow.errors import DataError, ModelError, ParameterError
 from hedgerow.model import Absent, ClassLabel, Model, class_numbers
 from hedgerow.trees import bins, fixedpoint
@@ -20,6 +20,8 @@ from hedgerow.trees.losses import LabelFacts, Loss
 from hedgerow.trees.params import TreeParams, check
 from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import Rules
+
+MOST_WEIGHT = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,39 +48,42 @@ class Task:
 def train(table: Table, params: TreeParams, task: Task) -> Model:
     """Train on one table."""
     _check(task, params, table)
-    columns = _columns(table, params, task)
-    params = _reordered(params, table, columns)
-    table = _used(table.aligned(columns))
+    columns = _columns(table, task)
+    params = _constrained(params, table, columns)
+    table = _used(table.aligned(columns) if task.start is None else task.start.aligned(table))
     labels, weights = _labels(table, task), _weights(table, task)
     facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
-    scales = Scales(*task.loss.bounds(facts, base, params.constant_hessian), params.gradient_bits)
+    scales = Scales(
+        *task.loss.bounds(_reached(facts, task, table), base, params.constant_hessian), params.gradient_bits
+    )
     n_categories = np.array([len(c.categories) for c in columns], np.int64)
     threads = task.threads
     grid, fullest = bins.find(table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
 
-    def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float) -> Sample:
+    def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
         matrix = bins.to_bins(grid, fullest, of.values, of.absent, threads)
         scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
-        if task.start is not None and not (params.average and of is table):
+        if task.start is not None and follows:
             task.start.forest.add_scores(of.values, of.absent, scores, threads)
         keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
         return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
 
-    own = sample(table, labels, weights, base)
+    own = sample(table, labels, weights, base, not params.average)
     held_out = None
     if task.held_out is not None:
         seen = _used(task.held_out.aligned(columns))
+        seen_weights = np.empty(0, np.float32) if seen.weights is None else _as_float32(seen.weights)
         # The mean of a random forest is taken over sums that begin at 0.
-        held_out = sample(seen, _labels(seen, task), _weights(seen, task), 0.0 if params.average else base)
+        held_out = sample(seen, _labels(seen, task), seen_weights, 0.0 if params.average else base, True)
     settings = RoundSettings(
         task.loss, scales, params.subsample, params.random_state, params.constant_hessian, base, params.average
     )
     rows = LocalRows(own, settings, threads, held_out)
     sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
     growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
-    stopping = _stopping(task, facts)
+    stopping = _stopping(task, facts, held_out)
     start = task.start.forest if task.start is not None else None
     done = boost(rows, growth, params, scales, task.loss.n_trees, stopping, task.callbacks, start)
     if rows.clipped:
@@ -86,14 +91,22 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
             f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
+    if rows.unseen > table.n_rows // 100:
+        task.notes.append(
+            f"{rows.unseen} of {table.n_rows} rows are too small beside the largest weight or label to be seen when "
+            "cuts are chosen; raise gradient_bits."
+        )
     metric = stopping.metric.name if stopping is not None else None
     absent: Absent = "zero" if table.absent == 0 else "missing"  # no gaps in a dense table: its NaN
+    absent = absent if task.start is None else task.start.absent
     return Model(done.forest, columns, task.loss, base, params, task.classes, task.label, absent, done.history, metric)
 
 
 def _check(task: Task, params: TreeParams, table: Table) -> None:
     check("scale_pos_weight", task.scale_pos_weight)
     _check_base(task)
+    if task.start is not None and task.base_score is not None:
+        raise ParameterError("base_score is set by the model whose training goes on; leave it out.")
     if task.early_stopping_rounds is not None:
         check("early_stopping_rounds", task.early_stopping_rounds)
         if task.held_out is None:
@@ -124,7 +137,7 @@ def _check_base(task: Task) -> None:
         raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {name} loss.")
 
 
-def _columns(table: Table, params: TreeParams, task: Task) -> tuple[Column, ...]:
+def _columns(table: Table, task: Task) -> tuple[Column, ...]:
     """The model's columns: the table's, where a category too rare to have a bin of its own counts as missing."""
     if task.start is not None:
         return task.start.columns
@@ -137,18 +150,30 @@ def _columns(table: Table, params: TreeParams, task: Task) -> tuple[Column, ...]
                 "told apart, the others count as missing."
             )
             column = replace(column, categories=tuple(column.categories[k] for k in kept))
-        if params.monotone_constraints and column.kind == "categorical" and params.monotone_constraints[i]:
-            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
         columns.append(column)
     return tuple(columns)
 
 
-def _reordered(params: TreeParams, table: Table, columns: tuple[Column, ...]) -> TreeParams:
+def _constrained(params: TreeParams, table: Table, columns: tuple[Column, ...]) -> TreeParams:
     """Constraints are given in the order of the table's columns; training follows the model's."""
-    if not params.monotone_constraints or table.names == tuple(c.name for c in columns):
+    if not params.monotone_constraints:
         return params
-    by_name = dict(zip(table.names, params.monotone_constraints, strict=True))
-    return replace(params, monotone_constraints=tuple(by_name.get(c.name, 0) for c in columns))
+    order = sources(table.names, [c.name for c in columns])
+    constraints = tuple(params.monotone_constraints[i] for i in order)
+    for column, constraint in zip(columns, constraints, strict=True):
+        if constraint and column.kind == "categorical":
+            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
+    return replace(params, monotone_constraints=constraints)
+
+
+def _reached(facts: LabelFacts, task: Task, table: Table) -> LabelFacts:
+    """The labels' range; wider where a model whose training goes on predicts far outside it."""
+    if task.start is None or task.loss.name != "squared" or task.start.params.average:
+        return facts
+    scores, spread = task.start.scores(table, task.threads), facts.high - facts.low
+    low, high = float(scores.min()), float(scores.max())
+    far = low < facts.low - spread or high > facts.high + spread
+    return replace(facts, low=min(facts.low, low), high=max(facts.high, high)) if far else facts
 
 
 def _most_frequent(table: Table, column: int, n: int) -> list[int]:
@@ -192,6 +217,12 @@ def _weights(table: Table, task: Task) -> NDArray[np.float32]:
         if len(task.classes) != 2:
             raise ParameterError("scale_pos_weight needs exactly two classes.")
         weights[_labels(table, task) == 1] *= task.scale_pos_weight
+    return _as_float32(weights)
+
+
+def _as_float32(weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    if weights.max() > MOST_WEIGHT or weights.min() < 1 / MOST_WEIGHT:
+        raise DataError(f"Some weights are above {MOST_WEIGHT:g} or below {1 / MOST_WEIGHT:g}; scale them.")
     return weights.astype(np.float32)
 
 
@@ -207,10 +238,12 @@ def _base_score(task: Task, labels: NDArray[np.float32], weights: NDArray[np.flo
     return float(np.float32(task.loss.base_score(float(sums / total * unit))))
 
 
-def _stopping(task: Task, facts: LabelFacts) -> Stopping | None:
-    if task.held_out is None:
+def _stopping(task: Task, facts: LabelFacts, held_out: Sample | None) -> Stopping | None:
+    if held_out is None:
         if task.eval_metric is not None:
             raise ParameterError("eval_metric needs held-out rows; give some as eval_set.")
         return None
     name = task.eval_metric or OWN[task.loss.name]
-    return Stopping(Metric(name, task.loss, facts), task.early_stopping_rounds)
+    heaviest = float(held_out.weights.max(initial=0)) or 1.0
+    low, high = min(facts.low, float(held_out.labels.min())), max(facts.high, float(held_out.labels.max()))
+    return Stopping(Metric(name, task.loss, LabelFacts(low, high, heaviest)), task.early_stopping_rounds)

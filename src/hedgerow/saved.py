@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column
 from hedgerow.errors import HedgerowError, ModelError
 from hedgerow.model import Absent, ClassLabel, Model
+from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
@@ -25,7 +26,7 @@ VERSION = 1
 MOST_BYTES = 4 << 30
 FOREST_KINDS = {
     "columns": np.int32, "thresholds": np.float32, "missing_left": np.bool_, "children": np.int32, "sets": np.int32,
-    "values": np.float32, "gains": np.float32, "covers": np.float32, "roots": np.int64,
+    "values": np.float32, "gains": np.float64, "covers": np.float32, "roots": np.int64,
 }  # fmt: skip
 
 
@@ -62,7 +63,8 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model; the file appears whole or not at all."""
+    """Write a model; the file appears whole or not at all. What `load_model` would refuse is refused here."""
+    check_model(model)
     forest = {f.name: getattr(model.forest, f.name).tolist() for f in fields(Forest)}
     body = {
         "columns": [asdict(c) for c in model.columns],
@@ -120,7 +122,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelError(f"Cannot read the model {path}: {error.strerror or error}.") from None
     try:
         file = msgspec.json.decode(content, type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ModelError(f"{path} is not a hedgerow model, or it is damaged.") from None
     if file.hedgerow != VERSION:
         raise ModelError(f"{path} is a model of version {file.hedgerow}; this hedgerow reads version {VERSION}.")
@@ -128,19 +130,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelError(f"{path} was changed or damaged after it was written: its hash does not fit.")
     try:
         return _model(msgspec.json.decode(file.body, type=_Body))
-    except (msgspec.DecodeError, UnicodeDecodeError, HedgerowError, OverflowError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HedgerowError, OverflowError) as error:
         raise ModelError(f"{path} is not a model that can be used: {error}") from None
 
 
 def _model(body: _Body) -> Model:
-    forest = _forest(body.forest)
-    check_forest(forest, body.columns)
-    if not np.isfinite([body.base_score, *body.history]).all():
-        raise ModelError("a score is not finite")
-    if len({c.name for c in body.columns}) != len(body.columns):
-        raise ModelError("two columns have one name")
-    return Model(
-        forest,
+    model = Model(
+        _forest(body.forest),
         tuple(body.columns),
         body.loss,
         body.base_score,
@@ -151,15 +147,34 @@ def _model(body: _Body) -> Model:
         tuple(body.history),
         body.metric,
     )
+    check_model(model)
+    return model
+
+
+def check_model(model: Model) -> None:
+    """Refuse a model whose parts do not fit each other."""
+    check_forest(model.forest, list(model.columns))
+    if not np.isfinite([model.base_score, *model.history]).all():
+        raise ModelError("a score is not finite")
+    if len(set(model.names)) != len(model.names):
+        raise ModelError("two columns have one name")
+    if any(len(set(c.categories)) != len(c.categories) or len(c.categories) > MOST_BINS for c in model.columns):
+        raise ModelError("a column has a category twice, or too many categories")
+    wanted = {"logistic": {2}, "squared": {0, 2} if model.params.average else {0}}
+    many = {model.loss.n_classes} if model.loss.n_classes > 1 else {0}
+    if len(model.classes) not in wanted.get(model.loss.name, many):
+        raise ModelError("the classes do not fit the loss")
+    if len(model.params.monotone_constraints) not in (0, len(model.columns)):
+        raise ModelError("the monotone constraints do not fit the columns")
 
 
 def _forest(flat: _Forest) -> Forest:
     arrays: dict[str, NDArray[Any]] = {}
     for name, kind in FOREST_KINDS.items():
-        wide = np.array(getattr(flat, name), np.float64 if kind is np.float32 else np.int64)
+        wide = np.array(getattr(flat, name), np.float64 if np.issubdtype(kind, np.floating) else np.int64)
         with np.errstate(over="ignore"):
             arrays[name] = wide.astype(kind)
-        if kind is not np.float32 and not np.array_equal(arrays[name], wide):
+        if not np.issubdtype(kind, np.floating) and not np.array_equal(arrays[name], wide):
             raise ModelError(f"a number in {name!r} is out of range")
     sets = flat.category_sets
     if any(len(s) != 4 for s in sets):

@@ -127,6 +127,10 @@ SPOILT = {
     "trees that do not follow": (spoil(roots=(1, 0)), "do not follow each other"),
     "an unknown loss": (lambda b: b["loss"].update(name="magic"), "Invalid enum value|magic"),
     "a parameter out of range": (lambda b: b["params"].update(max_depth=99), "max_depth"),
+    "no class": (lambda b: b["loss"].update(n_classes=0), "does not go with 0 classes"),
+    "classes that do not fit": (lambda b: b.update(classes=[0, 1, 2]), "classes do not fit the loss"),
+    "constraints that do not fit": (lambda b: b["params"].update(monotone_constraints=[1]), "constraints do not fit"),
+    "a category twice": (lambda b: b["columns"][4].update(categories=["hof"] * 5), "a category twice"),
     "an unknown field": (lambda b: b.update(extra=1), "unknown field"),
     "two columns of one name": (lambda b: b["columns"][1].update(name="a"), "two columns have one name"),
 }
@@ -153,6 +157,9 @@ def test_changed_bytes_another_version_and_garbage_are_refused(body, tmp_path):
     (tmp_path / "g.json").write_bytes(b"\x00\x01garbage")
     with pytest.raises(ModelError, match="not a hedgerow model, or it is damaged"):
         load_model(tmp_path / "g.json")
+    (tmp_path / "deep.json").write_text('{"body":' + "[" * 100_000)
+    with pytest.raises(ModelError, match="not a hedgerow model, or it is damaged"):
+        load_model(tmp_path / "deep.json")
     with pytest.raises(ModelError, match=r"Cannot read the model .*No such file"):
         load_model(tmp_path / "none.json")
 

@@ -259,7 +259,7 @@ class Rules:
         if not len(self.monotone):
             return g * g / h
         w = self.weight(pair, bounds)
-        return -(2 * g * w + h * w * w)
+        return -(2 * (pair[0] * self.gradient_unit * w + self.reg_alpha * abs(w)) + h * w * w)
 
     def allow(self, left, right, column, bounds):
         if any(h <= 0 or h * self.hessian_unit < self.min_child_weight for _, h in (left, right)):

@@ -126,7 +126,7 @@ class Table:
         """
         if tuple(columns) == self.columns:
             return self
-        order = _sources(self.names, [column.name for column in columns])
+        order = sources(self.names, [column.name for column in columns])
         recoded = [
             (j, source, target)
             for j, target in enumerate(columns)
@@ -324,7 +324,8 @@ def _check_absent(values: Values, absent: float, column: Column) -> None:
 # Columns for a model that knows them
 
 
-def _sources(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def sources(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the wanted columns lie among these: by name, or by position where the names only count."""
     where = {name: j for j, name in enumerate(names)}
     lacking = [name for name in wanted if name not in where]
     if not lacking:

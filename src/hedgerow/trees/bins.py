@@ -146,6 +146,9 @@ def to_bins(grid: Grid, fullest: NDArray[np.int32], values: Values, absent: floa
     """The table's bins under these cuts."""
     if values.shape[1] != grid.n_columns:
         raise DataError(f"The table has {values.shape[1]} columns, the cuts were made for {grid.n_columns}.")
+    if not isinstance(values, np.ndarray):
+        # A sparse table can leave out only what it does not store.
+        fullest = np.where(fullest == absent_bins(grid, absent), fullest, -1).astype(np.int32)
     dense_columns = np.flatnonzero(fullest < 0).astype(np.uint32)
     if isinstance(values, np.ndarray):
         blocks = _native.bin_dense(grid, values, dense_columns, grid.offsets, fullest, threads)

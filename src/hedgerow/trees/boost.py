@@ -108,6 +108,4 @@ def _ended(
     )
     answers = [callback(told) for callback in callbacks]  # every one is told, whatever another answers
     patience = stopping.patience if stopping is not None else None
-    return any(answer is True for answer in answers) or (
-        patience is not None and best is not None and i - best >= patience
-    )
+    return any(answers) or (patience is not None and best is not None and i - best >= patience)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.errors import ParameterError
+from hedgerow.errors import DataError, ParameterError
 from hedgerow.trees.grow import Rows
-from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.losses import LabelFacts, Loss, power
 
 Floats = NDArray[np.float64]
 AUC_BINS = 1 << 14
@@ -45,8 +45,10 @@ class Metric:
             known |= {"merror"}
         elif self.loss.name == "logistic":
             known |= {"auc", "error"}
-        else:
+        elif self.loss.name == "squared":
             known |= {"auc", "error", "rmse", "mae"}
+        else:
+            known |= {"rmse", "mae"}
         if self.name not in known:
             raise ParameterError(
                 f"eval_metric {self.name!r} cannot be computed for the {self.loss.name} loss; use one of "
@@ -85,13 +87,15 @@ class Metric:
         spread = (self.facts.high - self.facts.low) or 1.0
         greatest = max(abs(self.facts.high), 1.0)
         return {
-            "rmse": 4 * spread**2,
+            "rmse": 4 * spread * spread,
             "mae": 2 * spread,
             "logloss": 64.0,
             "mlogloss": 64.0,
             "mphe": 2 * spread * self.loss.parameter,
             "poisson-nloglik": 64 * greatest,
-            "tweedie-nloglik": 64 * greatest**2,
+            "tweedie-nloglik": 256 * power(greatest, 2 - self.loss.parameter)
+            if self.name == "tweedie-nloglik"
+            else 0.0,
         }.get(self.name, 1.0)
 
     def _per_row(self, scores: Floats, y: Floats) -> Floats:
@@ -139,6 +143,6 @@ def _auc(counts: NDArray[np.int64]) -> float:
     negative, positive = counts.astype(object)  # Python integers: products may exceed 64 bits
     total = sum(negative) * sum(positive)
     if not total:
-        return 0.5
+        raise DataError("eval_metric auc needs held-out rows of both classes; they hold one class only.")
     below = np.cumsum(negative) - negative
     return float(sum(positive * (2 * below + negative)) / (2 * total))

@@ -30,7 +30,7 @@ class Forest:
     category_sets: NDArray[np.uint64]
     values: NDArray[np.float32]
     """A leaf's value, the learning rate in it; 0 for a cut."""
-    gains: NDArray[np.float32]
+    gains: NDArray[np.float64]
     covers: NDArray[np.float32]
     """The sum of hessians."""
     roots: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Forest:
         return len(self.roots) - 1
 
     def __eq__(self, other: object) -> bool:
-        """Equal to the last bit."""
+        """Every number the same."""
         if not isinstance(other, Forest):
             return NotImplemented
         return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -54,7 +54,7 @@ class Forest:
         """No tree."""
         i, f = np.empty(0, np.int32), np.empty(0, np.float32)
         sets = np.empty((0, 4), np.uint64)
-        return cls(i, f, np.empty(0, np.bool_), i, i, sets, f, f, f, np.zeros(1, np.int64))
+        return cls(i, f, np.empty(0, np.bool_), i, i, sets, f, f.astype(np.float64), f, np.zeros(1, np.int64))
 
     @classmethod
     def of_round(
@@ -84,13 +84,10 @@ class Forest:
             spread(at[by_set], np.arange(by_set.sum()), -1, np.int32),
             cuts.left_bins[by_set],
             spread(at_leaf, values, 0, np.float32),
-            spread(at, grown.worth.gain, 0, np.float32),
+            spread(at, grown.worth.gain, 0, np.float64),
             cover,
             roots,
         )
-
-    def __add__(self, other: "Forest") -> "Forest":
-        return join([self, other])
 
     def first(self, n_trees: int) -> "Forest":
         """Only the first trees."""
@@ -115,8 +112,8 @@ class Forest:
         if kind not in ("gain", "split", "cover"):
             raise ParameterError(f"Importances are of kind gain, split or cover; not {kind!r}.")
         cut = self.columns >= 0
-        weight = {"gain": self.gains, "split": np.ones_like(self.gains), "cover": self.covers}[kind][cut]
-        total = np.bincount(self.columns[cut], weight.astype(np.float64), minlength=n_columns).astype(np.float64)
+        weights: dict[str, NDArray[Any]] = {"gain": self.gains, "split": np.ones(len(cut)), "cover": self.covers}
+        total = np.bincount(self.columns[cut], weights[kind][cut], minlength=n_columns).astype(np.float64)
         return total / max(float(total.sum()), np.finfo(np.float64).tiny)
 
 

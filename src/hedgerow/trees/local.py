@@ -9,7 +9,7 @@ from hedgerow import _native
 from hedgerow.errors import DataError
 from hedgerow.trees import sampling
 from hedgerow.trees.bins import BinMatrix
-from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.fixedpoint import WIDE_BITS, Scales
 from hedgerow.trees.forest import averaged
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.losses import Loss
@@ -78,6 +78,8 @@ class LocalRows:
         n_trees, n_rows = own.scores.shape
         self.pairs = np.empty((n_trees, n_rows, 2), np.int32)
         self.clipped = 0
+        self.unseen = 0
+        """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
         self.parts: list[_Part] = []
 
     def start_round(self, round_: int) -> None:
@@ -86,10 +88,12 @@ class LocalRows:
         loss, scales = (s.loss.name, s.loss.parameter), s.scales
         factors = (1 / scales.wide[0], 1 / scales.wide[1], s.constant_hessian)
         own = self.own
-        if not (s.average and round_ > 0 and self.parts):
+        if not (s.average and self.parts):
             self.clipped += _native.gradient_pairs(
                 loss, factors, own.scores, own.labels, own.weights, self.pairs, self.threads
             )
+        if not self.parts:
+            self.unseen = self._count_unseen()
         every = np.arange(own.matrix.n_rows, dtype=np.uint32)
         if s.subsample < 1:
             chosen = sampling.rows(own.keys, s.subsample, s.seed, round_)
@@ -100,6 +104,14 @@ class LocalRows:
             groups.append((self.held_out, np.arange(self.held_out.matrix.n_rows, dtype=np.uint32)))
         n_trees = len(own.scores)
         self.parts = [_Part(sample, np.tile(rows, (n_trees, 1)), self.threads) for sample, rows in groups]
+
+    def _count_unseen(self) -> int:
+        bits = self.settings.scales.bits
+        if bits > WIDE_BITS:
+            return 0
+        half = 1 << (WIDE_BITS - bits)
+        blocks = (self.pairs[0, at : at + (1 << 20)] for at in range(0, self.pairs.shape[1], 1 << 20))
+        return sum(int((np.abs(block).max(axis=1) < half).sum()) for block in blocks)
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """Sums of the rows that count."""

@@ -15,6 +15,21 @@ PER_CLASS = ("softmax", "shares")
 LEAST_MEAN = 1e-6
 
 
+def exp(x: float) -> float:
+    """Of e, the power x, the same on every CPU."""
+    return float(_native.exp(np.array([x]))[0])
+
+
+def log(x: float) -> float:
+    """The natural logarithm, the same on every CPU."""
+    return float(_native.log(np.array([x]))[0])
+
+
+def power(x: float, y: float) -> float:
+    """A positive number to any power, the same on every CPU."""
+    return exp(y * log(x))
+
+
 @dataclass(frozen=True)
 class LabelFacts:
     """What must be known of the labels before training: agreed on in a federation, never read from one party alone."""
@@ -39,7 +54,7 @@ class Loss:
             raise ParameterError(f"The Tweedie variance power must lie between 1 and 2; it is {self.parameter}.")
         if self.name == "huber" and not 0 < self.parameter < float("inf"):
             raise ParameterError(f"The Huber slope must be above 0; it is {self.parameter}.")
-        if (self.n_classes > 1) != (self.name in PER_CLASS):
+        if self.n_classes < 1 or (self.n_classes > 1) != (self.name in PER_CLASS):
             raise ParameterError(f"The loss {self.name!r} does not go with {self.n_classes} classes.")
 
     @property
@@ -56,10 +71,11 @@ class Loss:
 
     def bounds(self, facts: LabelFacts, base: float, constant_hessian: bool = False) -> tuple[float, float]:
         """The greatest gradient and hessian that are not clipped; `base` is the first score."""
-        spread = (facts.high - facts.low) or 1.0
+        spread = (max(facts.high, base) - min(facts.low, base)) or 1.0
         greatest = max(facts.high, 1.0)
-        mean = float(np.exp(np.clip(base, -50, 50))) if self.name == "tweedie" else 1.0
-        tweedie = max(greatest * mean ** (1 - self.parameter), greatest ** (2 - self.parameter))
+        tweedie = 1.0
+        if self.name == "tweedie":
+            tweedie = max(greatest * exp((1 - self.parameter) * base), power(greatest, 2 - self.parameter))
         gradient, hessian = {
             "squared": (spread, 1.0),
             "logistic": (1.0, 0.25),
@@ -77,9 +93,9 @@ class Loss:
             return 0.0
         if self.name == "logistic":
             mean = min(max(mean, LEAST_MEAN), 1 - LEAST_MEAN)
-            return float(_native.log(np.array([mean / (1 - mean)]))[0])
+            return log(mean / (1 - mean))
         if self.name in ("poisson", "tweedie"):
-            return float(_native.log(np.array([max(mean, LEAST_MEAN)]))[0])
+            return log(max(mean, LEAST_MEAN))
         return mean
 
     def transform(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -76,7 +76,7 @@ class TreeParams:
     colsample_bynode: float = 1.0
     monotone_constraints: tuple[int, ...] = ()
     random_state: int = 0
-    gradient_bits: int = 16
+    gradient_bits: int = 20
     constant_hessian: bool = False
     min_cut_rows: int = 1
     """Values that fewer rows share are not told apart by a cut (1: exact quantiles)."""
@@ -94,3 +94,4 @@ class TreeParams:
             raise ParameterError(f"constant_hessian must be True or False; it is {self.constant_hessian!r}.")
         if any(m not in (-1, 0, 1) for m in self.monotone_constraints):
             raise ParameterError("monotone_constraints must hold only -1, 0 and 1, one for each column.")
+        object.__setattr__(self, "monotone_constraints", tuple(int(m) for m in self.monotone_constraints))
