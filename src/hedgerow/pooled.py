@@ -11,6 +11,7 @@ from hedgerow.data.table import Column, Table, sources
 from hedgerow.errors import DataError, ModelError, ParameterError
 from hedgerow.model import Absent, ClassLabel, Model, class_numbers
 from hedgerow.trees import bins, fixedpoint
+from hedgerow.trees.bins import Grid
 from hedgerow.trees.boost import Callback, Stopping, boost
 from hedgerow.trees.evaluate import OWN, Metric
 from hedgerow.trees.fixedpoint import Scales
@@ -51,55 +52,89 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
     columns = _columns(table, task)
     params = _constrained(params, table, columns)
     table = _used(table.aligned(columns) if task.start is None else task.start.aligned(table))
+    ground = _ground(table, columns, params, task)
+    rows = _rows(table, columns, params, task, ground)
+    sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
+    growth = Growth(ground.grid, Rules.of(params, ground.scales), sampler, params.max_depth, task.threads)
+    stopping = _stopping(task, ground.facts, rows.held_out)
+    start = task.start.forest if task.start is not None else None
+    done = boost(rows, growth, params, ground.scales, task.loss.n_trees, stopping, task.callbacks, start)
+    _tell(task, rows, table.n_rows)
+    metric = stopping.metric.name if stopping is not None else None
+    absent: Absent = "zero" if table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
+    absent = absent if task.start is None else task.start.absent
+    loss, base = task.loss, ground.base
+    return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """What is fixed before the first tree: labels and weights, what is known of them, the scales and the cuts."""
+
+    labels: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    facts: LabelFacts
+    base: float
+    scales: Scales
+    grid: Grid
+    fullest: NDArray[np.int32]
+
+
+def _ground(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> _Ground:
     labels, weights = _labels(table, task), _weights(table, task)
     facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
-    scales = Scales(
-        *task.loss.bounds(_reached(facts, task, table), base, params.constant_hessian), params.gradient_bits
-    )
+    bounds = task.loss.bounds(_reached(facts, task, table), base, params.constant_hessian)
     n_categories = np.array([len(c.categories) for c in columns], np.int64)
-    threads = task.threads
-    grid, fullest = bins.find(table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+    grid, fullest = bins.find(
+        table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, task.threads
+    )
+    return _Ground(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
+
+
+def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, ground: _Ground) -> LocalRows:
+    """The training rows, and the held-out ones if there are any, each with the score it begins with."""
 
     def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
-        matrix = bins.to_bins(grid, fullest, of.values, of.absent, threads)
+        matrix = bins.to_bins(ground.grid, ground.fullest, of.values, of.absent, task.threads)
         scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
         if task.start is not None and follows:
-            task.start.forest.add_scores(of.values, of.absent, scores, threads)
+            task.start.forest.add_scores(of.values, of.absent, scores, task.threads)
         keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
         return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
 
-    own = sample(table, labels, weights, base, not params.average)
+    own = sample(table, ground.labels, ground.weights, ground.base, not params.average)
     held_out = None
     if task.held_out is not None:
         seen = _used(task.held_out.aligned(columns))
-        seen_weights = np.empty(0, np.float32) if seen.weights is None else _as_float32(seen.weights)
+        weights = np.empty(0, np.float32) if seen.weights is None else _as_float32(seen.weights)
         # The mean of a random forest is taken over sums that begin at 0.
-        held_out = sample(seen, _labels(seen, task), seen_weights, 0.0 if params.average else base, True)
+        held_out = sample(seen, _labels(seen, task), weights, 0.0 if params.average else ground.base, True)
     settings = RoundSettings(
-        task.loss, scales, params.subsample, params.random_state, params.constant_hessian, base, params.average
+        task.loss,
+        ground.scales,
+        params.subsample,
+        params.random_state,
+        params.constant_hessian,
+        ground.base,
+        params.average,
     )
-    rows = LocalRows(own, settings, threads, held_out)
-    sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
-    growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
-    stopping = _stopping(task, facts, held_out)
-    start = task.start.forest if task.start is not None else None
-    done = boost(rows, growth, params, scales, task.loss.n_trees, stopping, task.callbacks, start)
+    return LocalRows(own, settings, task.threads, held_out)
+
+
+def _tell(task: Task, rows: LocalRows, n_rows: int) -> None:
+    """Notes on what the integers could not hold."""
     if rows.clipped:
         task.notes.append(
             f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
-    if rows.unseen > table.n_rows // 100:
+    if rows.unseen > n_rows // 100:
         task.notes.append(
-            f"{rows.unseen} of {table.n_rows} rows are too small beside the largest weight or label to be seen when "
+            f"{rows.unseen} of {n_rows} rows are too small beside the largest weight or label to be seen when "
             "cuts are chosen; raise gradient_bits."
         )
-    metric = stopping.metric.name if stopping is not None else None
-    absent: Absent = "zero" if table.absent == 0 else "missing"  # no gaps in a dense table: its NaN
-    absent = absent if task.start is None else task.start.absent
-    return Model(done.forest, columns, task.loss, base, params, task.classes, task.label, absent, done.history, metric)
 
 
 def _check(task: Task, params: TreeParams, table: Table) -> None:
