@@ -45,7 +45,6 @@ class Boosted:
 
     forest: Forest
     history: tuple[float, ...]
-    best_round: int | None
 
 
 def boost(
@@ -74,7 +73,7 @@ def boost(
     whole = forests.join(parts)
     if best is not None and stopping is not None and stopping.patience is not None:
         whole = whole.first((first + best + 1) * n_trees)
-    return Boosted(whole, tuple(history), None if best is None else first + best + 1)
+    return Boosted(whole, tuple(history))
 
 
 def _round(rows: Rows, growth: Growth, params: TreeParams, scales: Scales, n_trees: int, round_: int) -> Forest:
