@@ -1,4 +1,4 @@
-//! Sums of gradients and hessians per bin, for many nodes at once.
+//! Sums of gradients and hessians per bin, or numbers of rows, for many nodes at once.
 //!
 //! Gradients arrive as 31-bit integers and are rounded to `gradient_bits` here. Where they are short, gradient and
 //! hessian are added as one word (gradient above, hessian below) for as many rows as cannot overflow, then widened.
@@ -28,16 +28,35 @@ pub struct Gradients<'a> {
 /// Wide integers are at most 2^30.
 pub const WIDE_BITS: u32 = 30;
 
+/// What every row adds to its bins.
+trait Addends: Copy + Sync {
+    /// One tree's part.
+    fn of(self, tree: usize) -> Self;
+
+    fn prefetch(&self, row: u32);
+
+    fn pair(&self, row: u32) -> (i64, i64);
+
+    /// How many rows can be added in a word of two 32-bit halves.
+    fn rows_in_a_word(&self) -> usize;
+}
+
 impl Gradients<'_> {
     #[inline(always)]
     fn narrow(&self, wide: i32) -> i64 {
         let shift = WIDE_BITS + 1 - self.bits;
         ((i64::from(wide) << 1 >> shift) + 1) >> 1
     }
+}
 
-    /// One tree's part.
+impl Addends for Gradients<'_> {
     fn of(self, tree: usize) -> Self {
         Self { pairs: &self.pairs[tree * self.rows..(tree + 1) * self.rows], ..self }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: u32) {
+        prefetch(self.pairs, row as usize);
     }
 
     #[inline(always)]
@@ -46,9 +65,30 @@ impl Gradients<'_> {
         (self.narrow(g), self.narrow(h))
     }
 
-    /// How many rows can be added in a word of two 32-bit halves.
     fn rows_in_a_word(&self) -> usize {
         (1usize << (WIDE_BITS + 2 - self.bits)) - 1
+    }
+}
+
+/// One for every row.
+#[derive(Clone, Copy)]
+struct Ones;
+
+impl Addends for Ones {
+    fn of(self, _tree: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _row: u32) {}
+
+    #[inline(always)]
+    fn pair(&self, _row: u32) -> (i64, i64) {
+        (0, 1)
+    }
+
+    fn rows_in_a_word(&self) -> usize {
+        u32::MAX as usize
     }
 }
 
@@ -72,11 +112,30 @@ pub fn build(
     n_threads: usize,
     out: &mut [[i64; 2]],
 ) {
+    add_up(matrix, gradients, orders, spans, n_threads, out);
+}
+
+/// The number of rows per bin of every span, each span's total last, spans one after the other.
+pub fn count(matrix: &Matrix, orders: &[&[u32]], spans: &[Span], n_threads: usize) -> Vec<i64> {
+    let mut pairs = vec![[0; 2]; spans.len() * (matrix.n_bins() + 1)];
+    add_up(matrix, Ones, orders, spans, n_threads, &mut pairs);
+    pairs.into_iter().map(|[_, rows]| rows).collect()
+}
+
+fn add_up(
+    matrix: &Matrix,
+    addends: impl Addends,
+    orders: &[&[u32]],
+    spans: &[Span],
+    n_threads: usize,
+    out: &mut [[i64; 2]],
+) {
     let width = matrix.n_bins() + 1;
     let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();
     let n_threads = if rows * (matrix.dense_columns.len() + 4) < 30_000 { 1 } else { n_threads };
     let piece = if n_threads == 1 { usize::MAX } else { (rows / (n_threads * 3)).max(4096) };
-    let sum = |s: Span, out: &mut [[i64; 2]]| sum_span(matrix, gradients, &orders[s.tree][s.begin..s.end], s.tree, out);
+    let sum =
+        |s: Span, out: &mut [[i64; 2]]| sum_span(matrix, addends.of(s.tree), &orders[s.tree][s.begin..s.end], out);
     // A span of one piece is summed where it belongs; the pieces of others are added up afterwards.
     let mut places: Vec<Option<&mut [[i64; 2]]>> = out.chunks_exact_mut(width).map(Some).collect();
     let mut jobs = Vec::new();
@@ -117,8 +176,8 @@ fn pieces_of(span: Span, piece: usize) -> Vec<Span> {
 }
 
 /// Adds the sums of these rows to `out`, their total to its last pair. Default bins get nothing.
-fn sum_span(matrix: &Matrix, gradients: Gradients, rows: &[u32], tree: usize, out: &mut [[i64; 2]]) {
-    let limit = gradients.rows_in_a_word();
+fn sum_span(matrix: &Matrix, addends: impl Addends, rows: &[u32], out: &mut [[i64; 2]]) {
+    let limit = addends.rows_in_a_word();
     if limit >= 1024 {
         // Taken out while in use, so that a panic leaves no half-filled words behind.
         let mut words = SCRATCH.take();
@@ -126,7 +185,7 @@ fn sum_span(matrix: &Matrix, gradients: Gradients, rows: &[u32], tree: usize, ou
         words.resize(words.len().max(matrix.n_bins() + 256), 0);
         let n_bins = matrix.n_bins();
         for rows in rows.chunks(limit) {
-            let total = add_rows(matrix, gradients.of(tree), rows, &mut words, |(g, h)| (g << 32) + h);
+            let total = add_rows(matrix, addends, rows, &mut words, |(g, h)| (g << 32) + h);
             let last = out.len() - 1;
             for (o, w) in out[..last].iter_mut().zip(words.iter_mut()) {
                 unpack(o, std::mem::take(w));
@@ -140,7 +199,7 @@ fn sum_span(matrix: &Matrix, gradients: Gradients, rows: &[u32], tree: usize, ou
     }
     for half in 0..2 {
         let mut words = vec![0i64; matrix.n_bins() + 256];
-        let total = add_rows(matrix, gradients.of(tree), rows, &mut words, |(g, h)| if half == 0 { g } else { h });
+        let total = add_rows(matrix, addends, rows, &mut words, |(g, h)| if half == 0 { g } else { h });
         let last = out.len() - 1;
         for (o, w) in out[..last].iter_mut().zip(&words) {
             o[half] += w;
@@ -160,23 +219,23 @@ fn unpack(out: &mut [i64; 2], word: i64) {
 #[inline(always)]
 fn add_rows(
     matrix: &Matrix,
-    gradients: Gradients,
+    addends: impl Addends,
     rows: &[u32],
     words: &mut [i64],
     word_of: impl Fn((i64, i64)) -> i64,
 ) -> i64 {
     let span = |row: u32| matrix.starts[row as usize] as usize..matrix.starts[row as usize + 1] as usize;
     match (matrix.starts.is_empty(), matrix.entries) {
-        (true, _) => add_each(matrix, gradients, rows, words, word_of, |_| &[] as &[u16]),
-        (false, Entries::Short(e)) => add_each(matrix, gradients, rows, words, word_of, |row| &e[span(row)]),
-        (false, Entries::Long(e)) => add_each(matrix, gradients, rows, words, word_of, |row| &e[span(row)]),
+        (true, _) => add_each(matrix, addends, rows, words, word_of, |_| &[] as &[u16]),
+        (false, Entries::Short(e)) => add_each(matrix, addends, rows, words, word_of, |row| &e[span(row)]),
+        (false, Entries::Long(e)) => add_each(matrix, addends, rows, words, word_of, |row| &e[span(row)]),
     }
 }
 
 #[inline(always)]
 fn add_each<'a, E: Copy + Into<u32> + 'a>(
     matrix: &Matrix,
-    gradients: Gradients,
+    addends: impl Addends,
     rows: &[u32],
     words: &mut [i64],
     word_of: impl Fn((i64, i64)) -> i64,
@@ -188,10 +247,10 @@ fn add_each<'a, E: Copy + Into<u32> + 'a>(
     for (i, &row) in rows.iter().enumerate() {
         if let Some(&ahead) = rows.get(i + 16) {
             prefetch(matrix.dense, ahead as usize * width);
-            prefetch(gradients.pairs, ahead as usize);
+            addends.prefetch(ahead);
             prefetch(entries_of(ahead), 0);
         }
-        let word = word_of(gradients.pair(row));
+        let word = word_of(addends.pair(row));
         total += word;
         for (&bin, &offset) in matrix.dense[row as usize * width..][..width].iter().zip(&offsets) {
             // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_span`).

@@ -1,10 +1,11 @@
-//! Kernels of hedgerow: arrays in, arrays out. Nothing here knows a party, a key or a file.
+//! Kernels of hedgerow: arrays in, arrays out. Nothing here knows a party, or keeps a key or a file.
 
 pub mod cuts;
 pub mod divide;
 pub mod gradients;
 pub mod histogram;
 pub mod matrix;
+pub mod pads;
 pub mod portable;
 pub mod predict;
 pub mod sample;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadonlyArray3, PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
+    PyReadonlyArray3, PyReadwriteArray2, PyReadwriteArray3, PyReadwriteArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::histogram::{self, Gradients, Span};
 use crate::matrix::{self, Entries, Grid, Matrix, SparseTable};
 use crate::predict::{self, DenseBlocks, Forest, SparseBlocks};
 use crate::splits::{self, BinSet, Cut, Layout, Node, Pair, Rules};
-use crate::{portable, sample};
+use crate::{pads, portable, sample};
 
 /// At least one.
 type Threads = std::num::NonZeroUsize;
@@ -54,7 +54,10 @@ fn run<R: Send>(py: Python<'_>, kernel: impl FnOnce() -> R + Send) -> PyResult<R
 
 /// Whether the last axis of an array has this size.
 fn ensure_last(shape: &[usize], size: usize) -> PyResult<()> {
-    ensure(shape.last() == Some(&size), "the last axis of spans, pairs, places, bounds, nodes or sets has a wrong size")
+    ensure(
+        shape.last() == Some(&size),
+        "the last axis of spans, pairs, places, bounds, nodes, sets or keys has a wrong size",
+    )
 }
 
 /// A dense, row-major array made from a vector.
@@ -391,19 +394,36 @@ fn narrow<'py>(
     out.into_flattened().into_pyarray(py).reshape([trees, rows, 2])
 }
 
+#[pyfunction]
+fn count_rows<'py>(
+    py: Python<'py>,
+    matrix: MatrixArrays<'py>,
+    orders: PyReadonlyArray2<'py, u32>,
+    spans: PyReadonlyArray3<'py, i64>,
+    nodes: NodeArrays<'py>,
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let n_threads = n_threads.get();
+    let matrix = matrix.view()?;
+    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
+    let counts = run(py, || histogram::count(&matrix, &orders, &spans, n_threads))?;
+    shaped(py, counts, spans.len(), matrix.n_bins() + 1)
+}
+
 /// Histograms lie in slabs; a place is (slab, row).
 struct Slabs<'a> {
-    slabs: Vec<&'a mut [Pair]>,
+    slabs: Vec<&'a mut [i64]>,
     width: usize,
 }
 
 impl<'a> Slabs<'a> {
-    fn of(arrays: &'a mut [PyReadwriteArray3<'_, i64>], n_bins: usize) -> PyResult<Self> {
-        let width = n_bins + 1;
-        let fits = arrays.iter().all(|a| a.shape()[1] == width && a.shape()[2] == 2);
+    /// Slabs whose rows have this shape.
+    fn of(arrays: &'a mut [PyReadwriteArrayDyn<'_, i64>], shape: &[usize]) -> PyResult<Self> {
+        let fits = arrays.iter().all(|a| a.shape().get(1..) == Some(shape));
         ensure(fits, "a histogram has another number of bins than the layout")?;
-        let slabs = arrays.iter_mut().map(|a| Ok(flat_mut!(a).as_chunks_mut().0));
-        Ok(Self { slabs: slabs.collect::<PyResult<_>>()?, width })
+        let slabs = arrays.iter_mut().map(|a| Ok(flat_mut!(a)));
+        Ok(Self { slabs: slabs.collect::<PyResult<_>>()?, width: shape.iter().product::<usize>().max(1) })
     }
 
     fn range(&self, place: &[i32; 2]) -> PyResult<(usize, std::ops::Range<usize>)> {
@@ -413,7 +433,7 @@ impl<'a> Slabs<'a> {
         Ok((slab, row * self.width..(row + 1) * self.width))
     }
 
-    fn get(&self, place: &[i32; 2]) -> PyResult<&[Pair]> {
+    fn get(&self, place: &[i32; 2]) -> PyResult<&[i64]> {
         let (slab, range) = self.range(place)?;
         Ok(&self.slabs[slab][range])
     }
@@ -422,12 +442,12 @@ impl<'a> Slabs<'a> {
 #[pyfunction]
 fn subtract<'py>(
     py: Python<'py>,
-    mut slabs: Vec<PyReadwriteArray3<'py, i64>>,
+    mut slabs: Vec<PyReadwriteArrayDyn<'py, i64>>,
     parents: PyReadonlyArray2<'py, i32>,
     children: PyReadonlyArray2<'py, i32>,
 ) -> PyResult<()> {
-    let n_bins = slabs.first().map_or(0, |s| s.shape()[1].saturating_sub(1));
-    let mut slabs = Slabs::of(&mut slabs, n_bins)?;
+    let shape = slabs.first().and_then(|s| s.shape().get(1..)).unwrap_or_default().to_vec();
+    let mut slabs = Slabs::of(&mut slabs, &shape)?;
     ensure_last(parents.shape(), 2)?;
     ensure_last(children.shape(), 2)?;
     let (parents, children) = (as_pairs(flat!(parents)), as_pairs(flat!(children)));
@@ -460,6 +480,7 @@ struct RulesObject<'py> {
     reg_alpha: f64,
     gamma: f64,
     min_child_weight: f64,
+    min_child_rows: i64,
     monotone: PyReadonlyArray1<'py, i8>,
 }
 
@@ -477,7 +498,8 @@ type CutArrays<'py> = (
 #[pyfunction]
 fn best_cuts<'py>(
     py: Python<'py>,
-    mut slabs: Vec<PyReadwriteArray3<'py, i64>>,
+    mut slabs: Vec<PyReadwriteArrayDyn<'py, i64>>,
+    mut counts: Vec<PyReadwriteArrayDyn<'py, i64>>,
     places: PyReadonlyArray2<'py, i32>,
     layout: LayoutArrays<'py>,
     rules: RulesObject<'py>,
@@ -505,9 +527,16 @@ fn best_cuts<'py>(
         alpha: rules.reg_alpha,
         gamma: rules.gamma,
         min_child_weight: rules.min_child_weight,
+        min_child_rows: rules.min_child_rows,
         monotone,
     };
-    let slabs = Slabs::of(&mut slabs, offsets[n_columns] as usize)?;
+    let width = offsets[n_columns] as usize + 1;
+    let slabs = Slabs::of(&mut slabs, &[width, 2])?;
+    let counts = Slabs::of(&mut counts, &[width])?;
+    ensure(
+        !counts.slabs.is_empty() || rules.min_child_rows <= 1,
+        "the least rows of a child need histograms of counts",
+    )?;
     ensure_last(places.shape(), 2)?;
     ensure_last(bounds.shape(), 2)?;
     let places = as_pairs(flat!(places));
@@ -523,7 +552,8 @@ fn best_cuts<'py>(
     let node = |(i, place): (usize, &[i32; 2])| {
         let allowed = if allowed_rows == 0 { &[] } else { &allowed[i * n_columns..(i + 1) * n_columns] };
         let bounds = bounds.get(i).copied().unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
-        Ok(Node { sums: slabs.get(place)?, allowed, bounds })
+        let counts = if counts.slabs.is_empty() { &[] } else { counts.get(place)? };
+        Ok(Node { sums: as_pairs(slabs.get(place)?), counts, allowed, bounds })
     };
     let nodes = places.iter().enumerate().map(node).collect::<PyResult<Vec<_>>>()?;
     let cuts = run(py, || splits::best(rules, layout, &nodes, n_threads))?;
@@ -810,6 +840,21 @@ fn leaf_places<'py>(
 }
 
 #[pyfunction]
+fn add_pads<'py>(
+    py: Python<'py>,
+    mut words: PyReadwriteArrayDyn<'py, u64>,
+    keys: PyReadonlyArray2<'py, u8>,
+    subtract: PyReadonlyArray1<'py, bool>,
+    n_threads: Threads,
+) -> PyResult<()> {
+    ensure_last(keys.shape(), 32)?;
+    let (words, keys, subtract) = (flat_mut!(words), flat!(keys).as_chunks().0, flat!(subtract));
+    ensure(keys.len() == subtract.len(), "one key for each pad to add or take is needed")?;
+    ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
+    run(py, || pads::add_pads(words, keys, subtract, n_threads.get()))
+}
+
+#[pyfunction]
 fn set_portable_only(on: bool) {
     portable::set_portable_only(on);
 }
@@ -827,6 +872,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gradient_pairs, m)?)?;
     m.add_function(wrap_pyfunction!(narrow, m)?)?;
     m.add_function(wrap_pyfunction!(histograms, m)?)?;
+    m.add_function(wrap_pyfunction!(count_rows, m)?)?;
     m.add_function(wrap_pyfunction!(subtract, m)?)?;
     m.add_function(wrap_pyfunction!(best_cuts, m)?)?;
     m.add_function(wrap_pyfunction!(divide_rows, m)?)?;
@@ -839,6 +885,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(draws, m)?)?;
     m.add_function(wrap_pyfunction!(add_scores, m)?)?;
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
+    m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
     Ok(())
 }

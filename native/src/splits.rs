@@ -16,6 +16,8 @@ pub struct Rules<'a> {
     pub alpha: f64,
     pub gamma: f64,
     pub min_child_weight: f64,
+    /// Looked at only where nodes come with counts.
+    pub min_child_rows: i64,
     /// -1, 0 or 1 for each column; empty if nothing is constrained.
     pub monotone: &'a [i8],
 }
@@ -28,10 +30,12 @@ pub struct Layout<'a> {
     pub categorical: &'a [bool],
 }
 
-/// A node to be cut: its sums, which columns may be cut (empty: all), and the range its value must keep to.
+/// A node to be cut: its sums, the rows of each bin (empty: they do not matter), which columns may be cut (empty: all),
+/// and the range its value must keep to.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     pub sums: &'a [Pair],
+    pub counts: &'a [i64],
     pub allowed: &'a [bool],
     pub bounds: [f64; 2],
 }
@@ -128,19 +132,54 @@ fn minus(a: Pair, b: Pair) -> Pair {
     [a[0] - b[0], a[1] - b[1]]
 }
 
+/// Sums and number of some of a node's rows; the number is 0 where rows are not counted.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    sums: Pair,
+    rows: i64,
+}
+
+impl Share {
+    fn is_empty(self) -> bool {
+        self.sums == [0; 2] && self.rows == 0
+    }
+}
+
+#[inline(always)]
+fn together(a: Share, b: Share) -> Share {
+    Share { sums: plus(a.sums, b.sums), rows: a.rows + b.rows }
+}
+
+/// A column's bins without that of the missing.
+#[derive(Clone, Copy)]
+struct Bins<'a, const COUNTED: bool> {
+    sums: &'a [Pair],
+    counts: &'a [i64],
+}
+
+impl<const COUNTED: bool> Bins<'_, COUNTED> {
+    #[inline(always)]
+    fn get(&self, bin: usize) -> Share {
+        Share { sums: self.sums[bin], rows: if COUNTED { self.counts[bin] } else { 0 } }
+    }
+}
+
 /// The best cut so far of one node.
-struct Search<'a> {
+struct Search<'a, const COUNTED: bool> {
     rules: Rules<'a>,
     node: Node<'a>,
-    total: Pair,
+    total: Share,
     best: Cut,
     best_score: f64,
 }
 
-impl Search<'_> {
+impl<const COUNTED: bool> Search<'_, COUNTED> {
     #[inline(always)]
-    fn offer(&mut self, column: usize, left: Pair, missing_left: bool) -> bool {
-        let right = minus(self.total, left);
+    fn offer(&mut self, column: usize, left: Share, missing_left: bool) -> bool {
+        if COUNTED && left.rows.min(self.total.rows - left.rows) < self.rules.min_child_rows {
+            return false;
+        }
+        let (left, right) = (left.sums, minus(self.total.sums, left.sums));
         let direction = if self.rules.monotone.is_empty() { 0 } else { self.rules.monotone[column] };
         match self.rules.both(left, right, direction, self.node.bounds) {
             Some(score) if score > self.best_score => {
@@ -154,21 +193,22 @@ impl Search<'_> {
 
     /// Offers a cut with the missing on either side.
     #[inline(always)]
-    fn offer_sides(&mut self, column: usize, left: Pair, missing: Pair) -> bool {
-        if missing == [0; 2] {
+    fn offer_sides(&mut self, column: usize, left: Share, missing: Share) -> bool {
+        if missing.is_empty() {
             return self.offer(column, left, true);
         }
-        let first = self.offer(column, plus(left, missing), true);
+        let first = self.offer(column, together(left, missing), true);
         self.offer(column, left, false) || first
     }
 
-    fn numeric(&mut self, column: usize, bins: &[Pair], missing: Pair) {
-        let mut left = [0; 2];
-        for (b, &pair) in bins.iter().enumerate() {
-            if pair == [0; 2] {
+    fn numeric(&mut self, column: usize, bins: Bins<COUNTED>, missing: Share) {
+        let mut left = Share::default();
+        for b in 0..bins.sums.len() {
+            let bin = bins.get(b);
+            if bin.is_empty() {
                 continue; // the same cut as the one before
             }
-            left = plus(left, pair);
+            left = together(left, bin);
             if self.offer_sides(column, left, missing) {
                 self.best.bin = b as i32;
             }
@@ -176,46 +216,60 @@ impl Search<'_> {
     }
 
     /// Cuts the categories in the order of their mean gradient: the score being convex in the sums, the best division in
-    /// two is among these.
-    fn categorical(&mut self, column: usize, bins: &[Pair], missing: Pair, has_missing: bool) {
+    /// two is among these. Categories without sums (no row here has them, or their rows weigh nothing) go where the
+    /// missing go.
+    fn categorical(&mut self, column: usize, bins: Bins<COUNTED>, missing: Share, has_missing: bool) {
         let ratio = |b: usize| {
-            let (g, h) = self.rules.real(bins[b]);
+            let (g, h) = self.rules.real(bins.sums[b]);
             g / h
         };
-        let mut order: Vec<(f64, usize)> =
-            (0..bins.len()).filter(|&b| bins[b] != [0; 2]).map(|b| (ratio(b), b)).collect();
+        let bare = |b: &usize| bins.sums[*b] == [0; 2];
+        let all = 0..bins.sums.len();
+        let mut order: Vec<(f64, usize)> = all.clone().filter(|b| !bare(b)).map(|b| (ratio(b), b)).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut left = [0; 2];
+        let mut missing = missing;
+        if COUNTED {
+            missing.rows += all.clone().filter(bare).map(|b| bins.counts[b]).sum::<i64>();
+        }
+        let mut left = Share::default();
         let mut found = None;
         for (i, &(_, b)) in order.iter().enumerate() {
-            left = plus(left, bins[b]);
+            left = together(left, bins.get(b));
             if self.offer_sides(column, left, missing) {
                 found = Some(i);
             }
         }
         if let Some(last) = found {
-            // Categories that no row here has go where the missing go.
             let left = self.best.missing_left;
-            let with_missing = (0..bins.len()).filter(|&b| left && bins[b] == [0; 2]);
-            let missing = (has_missing && left).then_some(bins.len());
+            let with_missing = all.filter(|b| left && bare(b));
+            let missing = (has_missing && left).then_some(bins.sums.len());
             let chosen = order[..=last].iter().map(|&(_, b)| b);
             self.best.left_bins = set_of(chosen.chain(with_missing).chain(missing));
         }
     }
 }
 
-fn best_in(rules: Rules, layout: Layout, node: Node, columns: std::ops::Range<usize>) -> (Cut, f64) {
-    let total = node.sums[node.sums.len() - 1];
-    let base = rules.whole(total, node.bounds);
-    let mut search = Search { rules, node, total, best: NO_CUT, best_score: base + rules.gamma.max(LEAST_GAIN) };
+fn best_in<const COUNTED: bool>(
+    rules: Rules,
+    layout: Layout,
+    node: Node,
+    columns: std::ops::Range<usize>,
+) -> (Cut, f64) {
+    let whole = Bins::<COUNTED> { sums: node.sums, counts: node.counts };
+    let total = whole.get(node.sums.len() - 1);
+    let base = rules.whole(total.sums, node.bounds);
+    let best_score = base + rules.gamma.max(LEAST_GAIN);
+    let mut search = Search::<COUNTED> { rules, node, total, best: NO_CUT, best_score };
     for column in columns {
         if !node.allowed.is_empty() && !node.allowed[column] {
             continue;
         }
-        let bins = &node.sums[layout.offsets[column] as usize..layout.offsets[column + 1] as usize];
         let has_missing = layout.has_missing[column];
-        let (bins, missing) =
-            if has_missing { (&bins[..bins.len() - 1], bins[bins.len() - 1]) } else { (bins, [0; 2]) };
+        let (low, high) = (layout.offsets[column] as usize, layout.offsets[column + 1] as usize);
+        let missing = if has_missing { whole.get(high - 1) } else { Share::default() };
+        let range = low..high - usize::from(has_missing);
+        let counts = if COUNTED { &node.counts[range.clone()] } else { &[] };
+        let bins = Bins::<COUNTED> { sums: &node.sums[range], counts };
         if layout.categorical[column] {
             search.categorical(column, bins, missing, has_missing);
         } else {
@@ -252,14 +306,17 @@ pub fn best(rules: Rules, layout: Layout, nodes: &[Node], n_threads: usize) -> V
     let step = n_columns.div_ceil(parts);
     let starts: Vec<usize> = (0..n_columns).step_by(step).collect();
     let jobs = nodes.iter().flat_map(|&node| starts.iter().map(move |&s| (node, s))).collect();
-    let found = threads::map(n_threads, jobs, |(node, s)| best_in(rules, layout, node, s..n_columns.min(s + step)));
+    let found = threads::map(n_threads, jobs, |(node, s): (Node, usize)| {
+        let search = if node.counts.is_empty() { best_in::<false> } else { best_in::<true> };
+        search(rules, layout, node, s..n_columns.min(s + step))
+    });
     let better = |a: (Cut, f64), b: &(Cut, f64)| if b.0.column >= 0 && (a.0.column < 0 || b.1 > a.1) { *b } else { a };
     found.chunks(starts.len()).map(|parts| parts[1..].iter().fold(parts[0], better).0).collect()
 }
 
 /// `parent - child`, in the parent's place.
-pub fn subtract(parent: &mut [Pair], child: &[Pair]) {
+pub fn subtract(parent: &mut [i64], child: &[i64]) {
     for (p, c) in parent.iter_mut().zip(child) {
-        *p = minus(*p, *c);
+        *p -= c;
     }
 }

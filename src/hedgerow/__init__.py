@@ -1,5 +1,6 @@
 """Trees over data that several organisations hold and none may share."""
 
+from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
 from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
@@ -18,5 +19,6 @@ __all__ = [
     "Round",
     "Table",
     "load_model",
+    "partition",
     "read_table",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "add_pads",
     "add_scores",
     "add_values",
     "best_cuts",
@@ -18,6 +19,7 @@ __all__ = [
     "bin_sparse",
     "columns_of",
     "count_prefixes",
+    "count_rows",
     "divide_rows",
     "draws",
     "exp",
@@ -114,6 +116,8 @@ class _Rules(Protocol):
     @property
     def min_child_weight(self) -> float: ...
     @property
+    def min_child_rows(self) -> int: ...
+    @property
     def monotone(self) -> NDArray[np.int8]: ...
 
 class _Forest(Protocol):
@@ -194,11 +198,15 @@ def histograms(
 ) -> _I64:
     """Sums of narrow pairs (nodes x bins x 2) of all columns' bins, each node's total last."""
 
+def count_rows(matrix: _Matrix, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
+    """Numbers of rows (nodes x bins) of all columns' bins, each node's total last."""
+
 def subtract(slabs: Sequence[_I64], parents: _I32, children: _I32) -> None:
-    """Take children's histograms from their parents', in the parents' places; a place is (slab, row)."""
+    """Take children's sums or counts from their parents', in the parents' places; a place is (slab, row)."""
 
 def best_cuts(
     slabs: Sequence[_I64],
+    counts: Sequence[_I64],
     places: _I32,
     layout: _Layout,
     rules: _Rules,
@@ -209,6 +217,7 @@ def best_cuts(
     """Which nodes to cut, and of each the column, bin, missing left, gain, left sums, right sums and set of left bins.
 
     The bin is -1 for a categorical column, where only the set tells.
+    `counts` are slabs like those of the sums, or none: rows are not counted.
     No rows of `allowed`: all columns; no rows of `bounds`: any value.
     """
 
@@ -249,6 +258,12 @@ def add_scores(
 
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
+
+def add_pads(words: _U64, keys: _U8, subtract: _Bools, n_threads: int) -> None:
+    """Add to the words, or take from them, in place and modulo 2^64, the ChaCha20 keystream of each key (keys x 32).
+
+    The nonce is zero: a key may serve one request only.
+    """
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

@@ -4,6 +4,12 @@
   x DataError        a table cannot be used as it is: what is wrong, in which column, row or line
   x ParameterError   a parameter is out of its range, unknown, or contradicts another
   x ModelError       a model file is damaged or of another version, or a model does not fit the table
+  x IdentityError    a certificate, key or signature is not what the plan says
+  x PrivacyError     what was promised could not be protected; the run stops
+  x ProtocolError    a message that the conversation does not allow, or that does not fit the plan
+  x PolicyError      a data owner's own rules refuse the run
+  x PartyLost        a party did not answer; the run stops so that it can be resumed
+  x RunError         a run file, run folder, checkpoint or audit log cannot be used as it is
   x MissingExtra     an optional library is not installed
 
 Each message says what is wrong, where, and what to do; none shows a private value. Those that are also a
@@ -29,3 +35,31 @@ class ModelError(HedgerowError, ValueError):
 
 class MissingExtra(HedgerowError, ImportError):
     """An optional library is needed and not installed."""
+
+
+class IdentityError(HedgerowError):
+    """A certificate, key or signature is not what the plan says."""
+
+
+class PrivacyError(HedgerowError):
+    """What was promised could not be protected; the run stops."""
+
+
+class ProtocolError(HedgerowError):
+    """A message that the conversation does not allow, or that does not fit the plan."""
+
+
+class PolicyError(HedgerowError):
+    """A data owner's own rules refuse the run."""
+
+
+class PartyLost(HedgerowError):
+    """A party did not answer; the run stops so that it can be resumed."""
+
+    def __init__(self, sentence: str, parties: frozenset[str] = frozenset()) -> None:
+        super().__init__(sentence)
+        self.parties = parties
+
+
+class RunError(HedgerowError):
+    """A run file, run folder, checkpoint or audit log cannot be used as it is."""

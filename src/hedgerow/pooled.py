@@ -7,9 +7,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import ground
 from hedgerow.data.table import Column, Table, sources
 from hedgerow.errors import DataError, ModelError, ParameterError
-from hedgerow.model import Absent, ClassLabel, Model, class_numbers
+from hedgerow.model import Absent, ClassLabel, Model
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.boost import Callback, Stopping, boost
@@ -21,8 +22,6 @@ from hedgerow.trees.losses import LabelFacts, Loss
 from hedgerow.trees.params import TreeParams, check
 from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import Rules
-
-MOST_WEIGHT = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,24 +50,24 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
     _check(task, params, table)
     columns = _columns(table, task)
     params = _constrained(params, table, columns)
-    table = _used(table.aligned(columns) if task.start is None else task.start.aligned(table))
-    ground = _ground(table, columns, params, task)
-    rows = _rows(table, columns, params, task, ground)
+    table = ground.used(table.aligned(columns) if task.start is None else task.start.aligned(table))
+    fixed = _fixed(table, columns, params, task)
+    rows = _rows(table, columns, params, task, fixed)
     sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
-    growth = Growth(ground.grid, Rules.of(params, ground.scales), sampler, params.max_depth, task.threads)
-    stopping = _stopping(task, ground.facts, rows.held_out)
+    growth = Growth(fixed.grid, Rules.of(params, fixed.scales), sampler, params.max_depth, task.threads)
+    stopping = _stopping(task, fixed.facts, rows.held_out)
     start = task.start.forest if task.start is not None else None
-    done = boost(rows, growth, params, ground.scales, task.loss.n_trees, stopping, task.callbacks, start)
+    done = boost(rows, growth, params, fixed.scales, task.loss.n_trees, stopping, task.callbacks, start)
     _tell(task, rows, table.n_rows)
     metric = stopping.metric.name if stopping is not None else None
     absent: Absent = "zero" if table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
     absent = absent if task.start is None else task.start.absent
-    loss, base = task.loss, ground.base
+    loss, base = task.loss, fixed.base
     return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ground:
+class _Fixed:
     """What is fixed before the first tree: labels and weights, what is known of them, the scales and the cuts."""
 
     labels: NDArray[np.float32]
@@ -80,8 +79,11 @@ class _Ground:
     fullest: NDArray[np.int32]
 
 
-def _ground(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> _Ground:
-    labels, weights = _labels(table, task), _weights(table, task)
+def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> _Fixed:
+    labels, weights = (
+        ground.labels_of(table, task.classes),
+        ground.weights_of(table, task.classes, task.scale_pos_weight),
+    )
     facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
@@ -90,34 +92,36 @@ def _ground(table: Table, columns: tuple[Column, ...], params: TreeParams, task:
     grid, fullest = bins.find(
         table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, task.threads
     )
-    return _Ground(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
+    return _Fixed(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
 
 
-def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, ground: _Ground) -> LocalRows:
+def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: _Fixed) -> LocalRows:
     """The training rows, and the held-out ones if there are any, each with the score it begins with."""
 
     def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
-        matrix = bins.to_bins(ground.grid, ground.fullest, of.values, of.absent, task.threads)
+        matrix = bins.to_bins(fixed.grid, fixed.fullest, of.values, of.absent, task.threads)
         scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
         if task.start is not None and follows:
             task.start.forest.add_scores(of.values, of.absent, scores, task.threads)
         keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
         return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
 
-    own = sample(table, ground.labels, ground.weights, ground.base, not params.average)
+    own = sample(table, fixed.labels, fixed.weights, fixed.base, not params.average)
     held_out = None
     if task.held_out is not None:
-        seen = _used(task.held_out.aligned(columns))
-        weights = np.empty(0, np.float32) if seen.weights is None else _as_float32(seen.weights)
+        seen = ground.used(task.held_out.aligned(columns))
+        weights = np.empty(0, np.float32) if seen.weights is None else ground.as_float32(seen.weights)
         # The mean of a random forest is taken over sums that begin at 0.
-        held_out = sample(seen, _labels(seen, task), weights, 0.0 if params.average else ground.base, True)
+        held_out = sample(
+            seen, ground.labels_of(seen, task.classes), weights, 0.0 if params.average else fixed.base, True
+        )
     settings = RoundSettings(
         task.loss,
-        ground.scales,
+        fixed.scales,
         params.subsample,
         params.random_state,
         params.constant_hessian,
-        ground.base,
+        fixed.base,
         params.average,
     )
     return LocalRows(own, settings, task.threads, held_out)
@@ -218,59 +222,12 @@ def _most_frequent(table: Table, column: int, n: int) -> list[int]:
     return sorted(np.argsort(-counts, kind="stable")[:n].tolist())
 
 
-def _used(table: Table) -> Table:
-    """Rows with weight 0 are no rows: they must not even move a cut."""
-    if table.weights is None or (table.weights > 0).all():
-        return table
-    return table.take(np.flatnonzero(table.weights > 0))
-
-
-def _labels(table: Table, task: Task) -> NDArray[np.float32]:
-    if table.labels is None:
-        raise DataError("The held-out table has no labels.")
-    if not task.classes:
-        return _finite(table.labels)
-    return class_numbers(table.labels, task.classes).astype(np.float32)
-
-
-def _finite(labels: NDArray[np.generic]) -> NDArray[np.float32]:
-    try:
-        numbers = labels.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError("The labels are text; a regression needs numbers (use a classifier for classes).") from None
-    if np.abs(numbers).max() > np.finfo(np.float32).max:
-        raise DataError("Some labels are too large for a 32-bit float; scale them.")
-    return numbers.astype(np.float32)
-
-
-def _weights(table: Table, task: Task) -> NDArray[np.float32]:
-    """Weights of the rows, the one for the positive class included; empty if all are 1."""
-    if table.weights is None and task.scale_pos_weight == 1:
-        return np.empty(0, np.float32)
-    weights = np.ones(table.n_rows) if table.weights is None else table.weights.copy()
-    if task.scale_pos_weight != 1:
-        if len(task.classes) != 2:
-            raise ParameterError("scale_pos_weight needs exactly two classes.")
-        weights[_labels(table, task) == 1] *= task.scale_pos_weight
-    return _as_float32(weights)
-
-
-def _as_float32(weights: NDArray[np.float64]) -> NDArray[np.float32]:
-    if weights.max() > MOST_WEIGHT or weights.min() < 1 / MOST_WEIGHT:
-        raise DataError(f"Some weights are above {MOST_WEIGHT:g} or below {1 / MOST_WEIGHT:g}; scale them.")
-    return weights.astype(np.float32)
-
-
 def _base_score(task: Task, labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> float:
     if task.start is not None:
         return task.start.base_score
     if task.base_score is not None:
         return float(np.float32(task.loss.base_score(float(task.base_score))))
-    unit = max(abs(facts.low), abs(facts.high)) or 1.0
-    weight = weights.astype(np.float64) / facts.max_weight if len(weights) else np.ones(len(labels))
-    sums = np.rint(labels.astype(np.float64) / unit * weight * 2**fixedpoint.WIDE_BITS).astype(np.int64).sum()
-    total = np.rint(weight * 2**fixedpoint.WIDE_BITS).astype(np.int64).sum()
-    return float(np.float32(task.loss.base_score(float(sums / total * unit))))
+    return ground.first_score(task.loss, ground.moments(labels, weights, facts), facts)
 
 
 def _stopping(task: Task, facts: LabelFacts, held_out: Sample | None) -> Stopping | None:

@@ -5,7 +5,6 @@
 
 import hashlib
 import os
-import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import files
 from hedgerow.data.table import Column
 from hedgerow.errors import HedgerowError, ModelError
 from hedgerow.model import Absent, ClassLabel, Model
@@ -64,6 +64,11 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all. What `load_model` would refuse is refused here."""
+    write_whole(Path(path), encoded(model))
+
+
+def encoded(model: Model) -> bytes:
+    """The content of a model file."""
     check_model(model)
     forest = {f.name: getattr(model.forest, f.name).tolist() for f in fields(Forest)}
     body = {
@@ -80,46 +85,31 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     }
     raw = msgspec.json.encode(body)
     whole = _File(VERSION, hashlib.sha256(raw).hexdigest(), msgspec.Raw(raw))
-    write_whole(Path(path), msgspec.json.encode(whole))
+    return msgspec.json.encode(whole)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then move it there: a reader never sees half of it."""
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise ModelError(f"Cannot write {path}: it is not a file.")
-    try:
-        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(beside, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
-    except OSError as error:
-        raise ModelError(f"Cannot write {path}: {error.strerror or error}.") from None
-
-
-def _umask() -> int:
-    """The bits that new files of this process lack; can only be read by setting them."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    """Write a file; it appears whole or not at all."""
+    files.write_whole(path, content, ModelError)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model; a damaged file, or one of another version, is refused."""
     path = Path(path)
+    return decoded(_content(path), str(path))
+
+
+def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ModelError(f"{path} is larger than any model hedgerow writes ({MOST_BYTES >> 30} GiB).")
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ModelError(f"Cannot read the model {path}: {error.strerror or error}.") from None
+
+
+def decoded(content: bytes, path: str) -> Model:
+    """A model from the content of a file; `path` is how errors call it."""
     try:
         file = msgspec.json.decode(content, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

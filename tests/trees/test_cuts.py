@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 from hedgerow import _native
-from hedgerow.trees.bins import find_by_counts
+from hedgerow.trees.cut_search import CutSearch
 
 max_bins = st.one_of(st.integers(2, 10), st.integers(2, 255))
 min_rows = st.sampled_from([0, 1, 2, 5, 50, 10_000])
@@ -26,7 +26,15 @@ def split(found):
 def cut_by_counting(parts, max_bin, min_rows):
     """Cuts from counts summed over tables that nobody puts together."""
     keys = [_native.sorted_keys(part) for part in parts]
-    return find_by_counts(lambda p, s: sum(_native.count_prefixes(k, p, s) for k in keys), max_bin, min_rows)
+    search = CutSearch(np.array([sum(len(k) for k in keys)]), max_bin, min_rows)
+    while len((asked := search.ask()).column):
+        one = [sum(_native.count_prefixes(k, p, int(s)) for k in keys) for _, p, s in zip(*_singly(asked), strict=True)]
+        search.tell(np.concatenate(one))
+    return search.cuts()[0]
+
+
+def _singly(asked):
+    return asked.column, asked.prefix[:, None], asked.shift
 
 
 @given(tables, max_bins, min_rows, strategies.threads)

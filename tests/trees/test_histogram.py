@@ -46,6 +46,20 @@ def test_sums_over_many_rows_are_those_of_the_specification(table, rng, n_trees,
     assert_as_specified(table, rng, n_trees, n_nodes, bits, threads, extreme)
 
 
+@settings(max_examples=60)
+@given(
+    strategies.binned(st.one_of(strategies.few_rows, strategies.many_rows)),
+    strategies.generators,
+    st.integers(1, 3),
+    st.integers(0, 4),
+    strategies.threads,
+)
+def test_rows_per_bin_are_those_of_the_specification(table, rng, n_trees, n_nodes, threads):
+    rows = strategies.placed(rng, n_trees, len(table.bins), n_nodes)
+    found = _native.count_rows(table.matrix, *rows.known, threads)
+    np.testing.assert_array_equal(found, twins.count_rows(table.bins, table.matrix.offsets, rows.orders, rows.places))
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 @pytest.mark.parametrize(
@@ -91,6 +105,12 @@ def test_subtracting_touches_only_the_places_named():
     np.testing.assert_array_equal(children, before)
 
 
+def test_counts_are_subtracted_like_sums():
+    parents, children = np.arange(10).reshape(2, 5), np.ones((1, 5), np.int64)
+    _native.subtract([parents, children], np.array([[0, 1]], np.int32), np.array([[1, 0]], np.int32))
+    assert parents.tolist() == [[0, 1, 2, 3, 4], [4, 5, 6, 7, 8]]
+
+
 BINS = np.array([[0, 1], [1, 0], [2, 1]], np.uint8)
 MATRIX = twins.laid_out(BINS, [3, 2], [-1, 0])
 PAIRS = np.ones((1, 3, 2), np.int32)
@@ -127,6 +147,8 @@ def test_a_damaged_matrix_is_refused(wrong):
     damaged = replace(MATRIX, **wrong)
     with pytest.raises(ValueError, match=r"offsets|dense|sparse|columns|bin|entry"):
         sums(matrix=damaged)
+    with pytest.raises(ValueError, match=r"offsets|dense|sparse|columns|bin|entry"):
+        _native.count_rows(damaged, ORDERS, SPANS, NODES, 1)
     with pytest.raises(ValueError, match=r"offsets|dense|sparse|columns|bin"):
         _native.columns_of(damaged, 1)
 

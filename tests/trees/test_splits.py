@@ -21,6 +21,7 @@ class Case:
     """Histograms of some nodes, spread over two slabs, and what is allowed."""
 
     slabs: list
+    counts: list
     places: np.ndarray
     layout: Layout
     rules: Rules
@@ -29,7 +30,8 @@ class Case:
 
     def found(self, threads):
         """Cuts by the kernel, `Cut()` where it makes none."""
-        arrays = _native.best_cuts(self.slabs, self.places, self.layout, self.rules, self.allowed, self.bounds, threads)
+        slabs = self.slabs, self.counts, self.places
+        arrays = _native.best_cuts(*slabs, self.layout, self.rules, self.allowed, self.bounds, threads)
         cuts = [Cut()] * len(self.places)
         for node, *what, left, right, words in zip(*(array.tolist() for array in arrays), strict=True):
             cuts[node] = Cut(*what, tuple(left), tuple(right), members(words))
@@ -40,9 +42,11 @@ class Case:
         n_columns = len(self.layout.categorical)
         allowed = self.allowed if len(self.allowed) else np.ones((len(self.places), n_columns), bool)
         bounds = self.bounds if len(self.bounds) else np.tile([-np.inf, np.inf], (len(self.places), 1))
+        sums = [self.slabs[slab][row] for slab, row in self.places]
+        counts = [self.counts[slab][row] if self.counts else None for slab, row in self.places]
         return [
-            twins.best_cut(self.slabs[slab][row], self.layout, self.rules, mask, tuple(limits))
-            for (slab, row), mask, limits in zip(self.places, allowed, bounds.tolist(), strict=True)
+            twins.best_cut(*own, self.layout, self.rules, mask, tuple(limits))
+            for *own, mask, limits in zip(sums, counts, allowed, bounds.tolist(), strict=True)
         ]
 
 
@@ -52,13 +56,15 @@ def members(words):
 
 
 def of_rows(rng, layout, n_nodes, n_rows, reach):
-    """Histograms of random rows; few rows and small integers make ties and empty bins."""
+    """Sums and counts of random rows; few rows and small integers make ties, empty bins and rows that weigh nothing."""
     sizes = np.diff(layout.offsets.astype(np.int64))
     bins = np.stack([rng.integers(0, s, n_rows) for s in sizes], axis=1)
     pairs = np.stack([rng.integers(-reach, reach + 1, (1, n_rows)), rng.integers(0, reach + 1, (1, n_rows))], axis=-1)
     orders = rng.permutation(n_rows)[None]
     edges = np.sort(rng.integers(0, n_rows + 1, (n_nodes, 2)), axis=1)
-    return twins.histograms(bins, layout.offsets, pairs, orders, [(0, a, b) for a, b in edges])
+    spans = [(0, a, b) for a, b in edges]
+    counts = twins.count_rows(bins, layout.offsets, orders, spans)
+    return twins.histograms(bins, layout.offsets, pairs, orders, spans), counts
 
 
 def layout_of(rng, sizes, categorical):
@@ -85,18 +91,21 @@ def cases(draw, wide=False):
     sizes = rng.integers(200, 256, n_columns) if wide else rng.choice([1, 2, 3, 5, 9, 70, 255], n_columns)
     layout = layout_of(rng, sizes, draw(every([0.0, 0.5, 1.0])))
     n_rows, reach = (400, 10**6) if wide else (draw(st.integers(0, 40)), draw(every([1, 3, 20, 10**6, 10**15])))
-    sums = of_rows(rng, layout, n_nodes, n_rows, reach)
     cut = draw(st.integers(0, n_nodes))
-    slabs = [sums[:cut].copy(), sums[cut:].copy()]
+    slabs, counts = ([a[:cut].copy(), a[cut:].copy()] for a in of_rows(rng, layout, n_nodes, n_rows, reach))
     places = [(0, i) for i in range(cut)] + [(1, i) for i in range(n_nodes - cut)]
     rule = draw(rules)
+    if draw(st.booleans()):
+        counts = []
+    else:
+        rule = replace(rule, min_child_rows=draw(every([1, 2, 5, 12, 60])))
     allowed, bounds = np.empty((0, n_columns), bool), ANY
     if draw(st.booleans()):
         rule = replace(rule, monotone=rng.integers(-1, 2, n_columns))
         bounds = np.sort(rng.normal(size=(n_nodes, 2)), axis=1) * draw(every([0.1, 1.0, np.inf]))
     if draw(st.booleans()):
         allowed = rng.random((n_nodes, n_columns)) < 0.6
-    return Case(slabs, np.array(places, np.int32), layout, rule, allowed, bounds)
+    return Case(slabs, counts, np.array(places, np.int32), layout, rule, allowed, bounds)
 
 
 @settings(max_examples=400)
@@ -112,13 +121,14 @@ def test_threads_that_share_the_columns_find_the_same_cut(case):
     assert all(case.found(threads) == expected for threads in (1, 2, 3, 4))
 
 
-def single(columns, rules=None, has_missing=None, categorical=None):
-    """The best cut of one node with these (gradient, hessian) pairs per column."""
+def single(columns, rules=None, has_missing=None, categorical=None, counts=None):
+    """The best cut of one node with these (gradient, hessian) pairs, and maybe numbers of rows, per column."""
     sizes, n = [len(c) for c in columns], len(columns)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
     layout = Layout(offsets, np.array(has_missing or [False] * n), np.array(categorical or [False] * n))
     sums = np.concatenate([*columns, [np.sum(columns[0], axis=0)]])[None].astype(np.int64)
-    case = Case([sums], np.zeros((1, 2), np.int32), layout, rules or Rules(), np.empty((0, n), bool), ANY)
+    counts = [np.concatenate([*counts, [np.sum(counts[0])]])[None].astype(np.int64)] if counts else []
+    case = Case([sums], counts, np.zeros((1, 2), np.int32), layout, rules or Rules(), np.empty((0, n), bool), ANY)
     return case.found(1)[0]
 
 
@@ -158,6 +168,37 @@ def test_both_sides_must_be_heavy_enough():
     assert single([[(-5, 0), (5, 3)]]) == Cut()
 
 
+def test_both_sides_must_have_rows_enough():
+    rows = [[4, 3, 9]]
+    assert single([UP], Rules(min_child_rows=4), counts=rows).bin == 0
+    # Rows that weigh nothing count too: with those of the middle bin the left side has seven.
+    assert single([UP], Rules(min_child_rows=7), counts=rows).bin == 1
+    assert single([UP], Rules(min_child_rows=8), counts=rows) == Cut()
+
+
+def test_missing_rows_count_on_the_side_they_go_to():
+    pairs, rows = [(-5, 3), (5, 3), (-1, 1)], [[2, 5, 3]]
+    assert single([pairs], Rules(min_child_rows=5), [True], counts=rows).missing_left
+    pairs[-1] = (1, 1)
+    assert not single([pairs], Rules(min_child_rows=2), [True], counts=rows).missing_left
+    assert single([pairs], Rules(min_child_rows=3), [True], counts=rows).missing_left
+    # Missing rows that weigh nothing are tried on both sides as well.
+    pairs[-1] = (0, 0)
+    assert single([pairs], Rules(min_child_rows=5), [True], counts=rows).missing_left
+    assert not single([pairs], Rules(min_child_rows=6), [True], counts=[[6, 4, 2]]).missing_left
+
+
+def test_categories_count_on_the_side_they_go_to():
+    pairs, rows = [(5, 3), (0, 0), (-5, 3), (4, 3)], [[2, 1, 3, 6]]
+    cut = single([pairs], Rules(min_child_rows=3), categorical=[True], counts=rows)
+    assert (cut.left_bins, cut.missing_left) == ({1, 2}, True)
+    # The third has too few rows alone; with the one that weighs nothing it has four.
+    assert single([pairs], Rules(min_child_rows=4), categorical=[True], counts=rows).left_bins == {1, 2}
+    assert single([pairs], Rules(min_child_rows=5), categorical=[True], counts=rows) == Cut()
+    # On the right it makes up for what the others lack.
+    assert single([pairs], Rules(min_child_rows=3), categorical=[True], counts=[[1, 1, 4, 1]]).left_bins == {2}
+
+
 @pytest.mark.parametrize(("direction", "found"), [(1, -1), (0, 0), (-1, 0)])
 def test_a_constrained_column_is_cut_only_in_its_direction(direction, found):
     """A negative gradient to the left is a greater value to the left."""
@@ -195,7 +236,8 @@ def test_categories_that_no_row_has_go_with_the_missing():
 
 SUMS = np.zeros((2, 4, 2), np.int64)
 LAYOUT = Layout(np.array([0, 2, 3], np.uint32), np.array([True, False]), np.zeros(2, bool))
-CASE = Case([SUMS], np.zeros((1, 2), np.int32), LAYOUT, Rules(), np.ones((1, 2), bool), ANY)
+COUNTS = np.zeros((2, 4), np.int64)
+CASE = Case([SUMS], [], np.zeros((1, 2), np.int32), LAYOUT, Rules(), np.ones((1, 2), bool), ANY)
 TWO = Rules(monotone=[1, 1])
 WRONG = {
     "a place outside its slab": {"places": np.array([[0, 2]], np.int32)},
@@ -205,6 +247,10 @@ WRONG = {
     "a slab of other bins": {"slabs": [SUMS[:, :3].copy()]},
     "a slab of triples": {"slabs": [np.zeros((2, 4, 3), np.int64)]},
     "a slab with gaps": {"slabs": [np.zeros((4, 4, 2), np.int64)[::2]]},
+    "counts of other bins": {"counts": [COUNTS[:, :3].copy()]},
+    "counts as pairs": {"counts": [SUMS.copy()]},
+    "counts of fewer nodes": {"counts": [COUNTS[:1].copy()], "places": np.array([[0, 1]], np.int32)},
+    "least rows without counts": {"rules": Rules(min_child_rows=2)},
     "too few offsets": {"layout": replace(LAYOUT, offsets=LAYOUT.offsets[:2])},
     "descending offsets": {"layout": replace(LAYOUT, offsets=np.array([0, 4, 3], np.uint32))},
     "a column without bins": {"layout": replace(LAYOUT, offsets=np.array([0, 3, 3], np.uint32))},

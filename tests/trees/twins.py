@@ -5,7 +5,7 @@ Floating-point operations come in the order of the kernels, so that results can 
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -213,6 +213,11 @@ def histograms(bins, offsets, narrow_pairs, orders, spans):
     return out
 
 
+def count_rows(bins, offsets, orders, spans):
+    ones = np.ones((*orders.shape[:1], len(bins), 2), np.int64)
+    return histograms(bins, offsets, ones, orders, spans)[:, :, 0]
+
+
 def leaf_sums(pairs, orders, spans):
     return np.array([pairs[t, orders[t, a:b]].astype(np.int64).sum(axis=0) for t, a, b in spans]).reshape(-1, 2)
 
@@ -236,6 +241,7 @@ class Rules:
     reg_alpha: float = 0.0
     gamma: float = 0.0
     min_child_weight: float = 0.0
+    min_child_rows: int = 1
     monotone: np.ndarray = None
 
     def __post_init__(self):
@@ -262,6 +268,10 @@ class Rules:
         return -(2 * (pair[0] * self.gradient_unit * w + self.reg_alpha * abs(w)) + h * w * w)
 
     def allow(self, left, right, column, bounds):
+        """Whether a cut with these sums and numbers of rows may be made."""
+        if min(left[2], right[2]) < self.min_child_rows:
+            return False
+        left, right = left[:2], right[:2]
         if any(h <= 0 or h * self.hessian_unit < self.min_child_weight for _, h in (left, right)):
             return False
         direction = self.monotone[column] if len(self.monotone) else 0
@@ -288,45 +298,58 @@ class Cut:
     left_bins: frozenset = frozenset()
 
 
-def plus(a, b):
-    return a[0] + b[0], a[1] + b[1]
+NOTHING = (0, 0, 0)
 
 
-def candidates(sums, layout, rules, column):
-    """(bin, missing left, left sums, left bins) behind every bin that holds something, in order of preference.
+def plus(*parts):
+    """Sums and number of rows of several parts together."""
+    return tuple(map(sum, zip(NOTHING, *parts, strict=True)))
 
-    Categories are ordered by G / H; those that no row has go with the missing.
+
+def candidates(triples, layout, rules, column):
+    """(bin, missing left, left part, left bins) behind every bin that holds something, in order of preference.
+
+    Categories are ordered by G / H; those without sums go with the missing.
     """
-    pairs = [tuple(p) for p in sums[layout.offsets[column] : layout.offsets[column + 1]].tolist()]
-    missing = pairs.pop() if layout.has_missing[column] else None
-    filled = [b for b, p in enumerate(pairs) if p != (0, 0)]
+    bins = [tuple(t) for t in triples[layout.offsets[column] : layout.offsets[column + 1]].tolist()]
+    missing = bins.pop() if layout.has_missing[column] else NOTHING
+    filled = [b for b, triple in enumerate(bins) if triple != NOTHING]
     categorical = layout.categorical[column]
-    with_missing = set() if missing is None else {len(pairs)}
+    with_missing = {len(bins)} if layout.has_missing[column] else set()
     if categorical:
-        with_missing |= set(range(len(pairs))) - set(filled)
-        filled.sort(key=lambda b: rules.ratio(pairs[b]))
-    left = (0, 0)
+        filled = sorted((b for b in filled if bins[b][:2] != (0, 0)), key=lambda b: rules.ratio(bins[b]))
+        bare = set(range(len(bins))) - set(filled)
+        with_missing |= bare
+        missing = plus(missing, *(bins[b] for b in bare))
+    left = NOTHING
     for i, b in enumerate(filled):
-        left = plus(left, pairs[b])
+        left = plus(left, bins[b])
         inside = set(filled[: i + 1]) if categorical else set(range(b + 1))
-        yield (-1 if categorical else b), True, plus(left, missing or (0, 0)), inside | with_missing
-        if missing not in (None, (0, 0)):
+        yield (-1 if categorical else b), True, plus(left, missing), inside | with_missing
+        if missing != NOTHING:
             yield (-1 if categorical else b), False, left, inside
 
 
-def best_cut(sums, layout, rules, allowed, bounds):
-    """The first cut of the greatest gain above gamma (and 1e-6); `Cut()` if there is none."""
-    total = tuple(sums[-1].tolist())
+def best_cut(sums, counts, layout, rules, allowed, bounds):
+    """The first cut of the greatest gain above gamma (and 1e-6); `Cut()` if there is none.
+
+    Without counts, rows are not counted and no number of them is asked for.
+    """
+    if counts is None:
+        counts, rules = np.zeros(len(sums), np.int64), replace(rules, min_child_rows=0)
+    triples = np.column_stack([sums, counts])
+    *total, rows = triples[-1].tolist()
     best = Cut()
     if total[1] <= 0:
         return best
     whole = rules.score(total, bounds)
     best_score = whole + max(rules.gamma, 1e-6)
     for column in np.flatnonzero(allowed):
-        for bin_, missing_left, left, left_bins in candidates(sums, layout, rules, column):
-            right = total[0] - left[0], total[1] - left[1]
+        for bin_, missing_left, left, left_bins in candidates(triples, layout, rules, column):
+            right = total[0] - left[0], total[1] - left[1], rows - left[2]
             if not rules.allow(left, right, column, bounds):
                 continue
+            left, right = left[:2], right[:2]
             score = rules.score(left, bounds) + rules.score(right, bounds)
             if score > best_score:
                 best_score = score

@@ -141,13 +141,36 @@ class Table:
             cells[at] = _recoded(cells[at], source, target)
         return replace(self, columns=tuple(columns), values=values)
 
-    def notes(self) -> list[str]:
-        """A sentence for every column that no tree can cut: one value only, or wholly missing."""
+    def widened(self, columns: Sequence[Column]) -> "Table":
+        """With these columns behind its own, missing throughout."""
+        if not columns:
+            return self
+        empty = np.full((self.n_rows, len(columns)), np.nan, np.float32)
+        values: Any = self.values
+        if isinstance(values, np.ndarray):
+            values = np.ascontiguousarray(np.hstack([values, empty]))
+        else:
+            values = sparse.csr_array(sparse.hstack([values, sparse.csr_array(empty)]))
+            values.sort_indices()
+        return replace(self, columns=(*self.columns, *columns), values=values)
+
+    def _spans(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
+        """Each column's lowest and highest value and how many rows have one, zeros that are not stored included."""
         low, high, present = _ranges(self.values)
         if sparse.issparse(self.values) and self.absent == 0.0:
             gaps = present < self.n_rows
             low, high = np.where(gaps, np.fmin(low, 0), low), np.where(gaps, np.fmax(high, 0), high)
             present = np.full_like(present, self.n_rows)
+        return low, high, present
+
+    def ranges(self) -> NDArray[np.float64]:
+        """Each column's lowest and highest value; 0 for one that is wholly missing."""
+        low, high, _ = self._spans()
+        return np.nan_to_num(np.stack([low, high], axis=1).astype(np.float64), nan=0.0)
+
+    def notes(self) -> list[str]:
+        """A sentence for every column that no tree can cut: one value only, or wholly missing."""
+        low, high, present = self._spans()
         sentences = []
         for j, name in enumerate(self.names):
             if present[j] == 0:

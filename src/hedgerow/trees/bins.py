@@ -1,11 +1,9 @@
 """Values as bins: where the cuts lie, and the table of bins laid out for summing.
 
 Cuts are exact quantiles over the ordered bits of 32-bit floats (see `native/src/cuts.rs` for the rule), a function of
-counts alone. `find_by_counts` finds the same cuts by asking for counts of prefixes only, a few bits a round: what a
-federation does with sums over its parties.
+counts alone; `cut_search` finds the same cuts in a federation.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,7 +16,7 @@ from hedgerow.errors import DataError
 
 Values = NDArray[np.float32] | sparse.csr_array
 MOST_BINS = 255
-DIGIT_BITS = 4
+SAMPLED_ROWS = 20_000
 SPARSE_BELOW = 0.35
 """A column is kept sparse when a smaller share of its rows is outside its fullest bin."""
 
@@ -142,6 +140,22 @@ def _fullest(
     return fullest
 
 
+def fullest_under(grid: Grid, values: Values, absent: float, threads: int) -> NDArray[np.int32]:
+    """Each column's fullest bin under given cuts, by a sample of the rows; how bins are stored, never what they are."""
+    if not isinstance(values, np.ndarray):
+        share = 1 - np.bincount(values.indices, minlength=grid.n_columns) / max(values.shape[0], 1)
+        best = absent_bins(grid, absent).astype(np.int32)
+    else:
+        some = np.ascontiguousarray(values[:: max(1, len(values) // SAMPLED_ROWS)])
+        none = np.full(grid.n_columns, -1, np.int32)
+        every = np.arange(grid.n_columns, dtype=np.uint32)
+        dense, _, _ = _native.bin_dense(grid, some, every, grid.offsets, none, threads)
+        counts = [np.bincount(column, minlength=1) for column in dense.T]
+        best = np.array([c.argmax() for c in counts], np.int32)
+        share = np.array([c.max() for c in counts]) / max(len(some), 1)
+    return np.where((1 - share < SPARSE_BELOW) & ~grid.categorical, best, -1).astype(np.int32)
+
+
 def to_bins(grid: Grid, fullest: NDArray[np.int32], values: Values, absent: float, threads: int) -> BinMatrix:
     """The table's bins under these cuts."""
     if values.shape[1] != grid.n_columns:
@@ -183,81 +197,3 @@ def absent_bins(grid: Grid, absent: float) -> NDArray[np.uint8]:
         return grid.missing_bins
     at_most_zero = np.concatenate([[0], np.cumsum(grid.cuts <= 0)])
     return np.asarray(at_most_zero[grid.cut_starts[1:]] - at_most_zero[grid.cut_starts[:-1]], np.uint8)
-
-
-Counter = Callable[[NDArray[np.uint32], int], NDArray[np.int64]]
-"""Answers how many rows have each of these key prefixes; the second argument is how many low bits are left off."""
-
-
-def find_by_counts(count: Counter, max_bin: int, min_rows: int = 1) -> NDArray[np.float32]:
-    """The cuts of one column, found from counts of prefixes alone.
-
-    Only prefixes that may hold a value more frequent than a bin, or a wanted quantile, are refined; one with fewer than
-    `min_rows` rows never is, so that its boundary is the finest thing known of it.
-    """
-    cells = _Cells(count, min_rows)
-    while wanted := cells.wanted(max_bin):
-        cells.refine(wanted)
-    starts = np.array([start for start, _, _ in cells.cells], np.uint32)
-    bins = cells.bins(max_bin)
-    return _native.key_values(starts[1:][bins[1:] != bins[:-1]])
-
-
-class _Cells:
-    """What is known so far of one column: ordered cells of (least key, low bits left open, rows)."""
-
-    def __init__(self, count: Counter, min_rows: int) -> None:
-        self.count, self.min_rows = count, min_rows
-        rows = count(np.array([0, 1], np.uint32), 31)
-        self.cells = [(0, 32, int(rows.sum()))] if rows.sum() else []
-
-    def open(self, cell: tuple[int, int, int]) -> bool:
-        return cell[1] > 0 and cell[2] >= self.min_rows
-
-    def refine(self, wanted: list[int]) -> None:
-        chosen = [self.cells[i] for i in wanted]
-        parts = []
-        for start, bits, _ in chosen:
-            shift = bits - DIGIT_BITS
-            prefixes = (start >> shift) + np.arange(1 << DIGIT_BITS)
-            rows = self.count(prefixes.astype(np.uint32), shift)
-            parts += [(int(p) << shift, shift, int(n)) for p, n in zip(prefixes, rows, strict=True) if n]
-        kept = [c for i, c in enumerate(self.cells) if i not in set(wanted)]
-        self.cells = sorted(kept + parts)
-
-    def wanted(self, max_bin: int) -> list[int]:
-        """Cells to be refined: those that may hide a frequent value; then those that a bin's edge touches."""
-        open_cells = [i for i, c in enumerate(self.cells) if self.open(c)]
-        if len(self.cells) <= max_bin:
-            return open_cells
-        light, bins = self.level(max_bin)
-        frequent = [i for i in open_cells if self.cells[i][2] * bins >= light]
-        if frequent:
-            return frequent
-        edges, before, last = [], 0, 0
-        for i, (_, _, rows) in enumerate(self.cells):
-            mass = min(rows * bins, light)
-            bin_ = (2 * before + mass) // (2 * light)
-            # Its rows may belong to two bins, or it begins a bin, whose cut is its least key.
-            if self.open(self.cells[i]) and (before // light != (before + mass) // light or bin_ != last):
-                edges.append(i)
-            before, last = before + mass, bin_
-        return edges
-
-    def level(self, max_bin: int) -> tuple[int, int]:
-        rows = [n for _, _, n in self.cells]
-        light, bins = sum(rows), max_bin
-        while True:
-            heavy = [n for n in rows if n * bins >= light]
-            after = sum(rows) - sum(heavy), max_bin - len(heavy)
-            if after == (light, bins):
-                return after
-            light, bins = after
-
-    def bins(self, max_bin: int) -> NDArray[np.int64]:
-        if len(self.cells) <= max_bin:
-            return np.arange(len(self.cells))
-        light, bins = self.level(max_bin)
-        mass = np.array([min(n * bins, light) for _, _, n in self.cells], np.int64)
-        before = np.cumsum(mass) - mass
-        return np.asarray((2 * before + mass) // (2 * light))

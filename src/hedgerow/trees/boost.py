@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.trees import forest as forests
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
-from hedgerow.trees.grow import Growth, Rows, grow
+from hedgerow.trees.grow import Grown, Growth, NoMoreSums, Rows, grow
 from hedgerow.trees.params import TreeParams
 
 
@@ -29,6 +30,9 @@ class Round:
 
 Callback = Callable[[Round], object]
 """Called after every round; training ends after the round in which one returns True."""
+
+
+Kept = Callable[[Forest, Sequence[float]], None]
 
 
 @dataclass(frozen=True)
@@ -56,36 +60,65 @@ def boost(
     stopping: Stopping | None = None,
     callbacks: Sequence[Callback] = (),
     start: Forest | None = None,
+    resumed: tuple[float, ...] | None = None,
+    kept: Kept | None = None,
 ) -> Boosted:
-    """Grow `params.n_estimators` rounds of `n_trees` trees, continuing `start` where there is one."""
+    """Grow `params.n_estimators` rounds of `n_trees` trees, continuing `start` where there is one.
+
+    With `resumed`, the metric's history so far, the trees of `start` count among these rounds: training that was
+    interrupted goes on as if it had not been. `kept` is given the trees of every round and the history.
+    """
     parts = [start] if start is not None else []
     first = start.n_trees // n_trees if start is not None else 0
-    history: list[float] = []
-    best: int | None = None
-    for i in range(params.n_estimators):
+    done = first if resumed is not None else 0
+    first -= done
+    history = list(resumed or ())
+    best = _best(stopping, history)
+    patience = stopping.patience if stopping is not None else None
+    for i in range(done, params.n_estimators):
+        if patience is not None and best is not None and i - best > patience:
+            break
         parts.append(_round(rows, growth, params, scales, n_trees, first + i))
         if stopping is not None:
             history.append(stopping.metric.value(rows, first + i + 1))
             if best is None or stopping.metric.better(history[-1], history[best]):
                 best = i
+        if kept is not None:
+            kept(parts[-1], history)
         if _ended(callbacks, stopping, history, best, i, first, params.n_estimators):
             break
-    whole = forests.join(parts)
-    if best is not None and stopping is not None and stopping.patience is not None:
+    whole = forests.join(parts or [Forest.empty()])
+    if best is not None and patience is not None:
         whole = whole.first((first + best + 1) * n_trees)
     return Boosted(whole, tuple(history))
+
+
+def _best(stopping: Stopping | None, history: Sequence[float]) -> int | None:
+    best: int | None = None
+    for i, value in enumerate(history):
+        if best is None or (stopping is not None and stopping.metric.better(value, history[best])):
+            best = i
+    return best
 
 
 def _round(rows: Rows, growth: Growth, params: TreeParams, scales: Scales, n_trees: int, round_: int) -> Forest:
     rows.start_round(round_)
     grown = grow(rows, n_trees, round_, growth)
-    sums = rows.leaf_sums(grown.leaves)
+    sums, units = _leaf_sums(rows, grown, scales)
     rate = 1.0 if params.average else params.learning_rate
-    values = (growth.rules.values(sums, scales.wide, grown.leaf_bounds) * rate).astype(np.float32)
+    values = (growth.rules.values(sums, units, grown.leaf_bounds) * rate).astype(np.float32)
     rows.finish_round(grown.leaves, values)
-    return Forest.of_round(
-        grown, values, np.asarray(sums[:, 1] * scales.wide[1], np.float64), growth.grid, scales.narrow[1]
-    )
+    return Forest.of_round(grown, values, np.asarray(sums[:, 1] * units[1], np.float64), growth.grid, scales.narrow[1])
+
+
+def _leaf_sums(rows: Rows, grown: Grown, scales: Scales) -> tuple[NDArray[np.int64], tuple[float, float]]:
+    """Sums of the leaves and their units; narrow ones where no more sums can be had."""
+    try:
+        if not grown.closed:
+            return rows.leaf_sums(grown.leaves), scales.wide
+    except NoMoreSums:
+        pass
+    return grown.known_sums(), scales.narrow
 
 
 def _ended(
@@ -106,5 +139,4 @@ def _ended(
         None if best is None else first + best + 1,
     )
     answers = [callback(told) for callback in callbacks]  # every one is told, whatever another answers
-    patience = stopping.patience if stopping is not None else None
-    return any(answers) or (patience is not None and best is not None and i - best >= patience)
+    return any(answers)

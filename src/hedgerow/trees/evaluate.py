@@ -55,6 +55,11 @@ class Metric:
                 f"{', '.join(sorted(known))}."
             )
 
+    @property
+    def n_sums(self) -> int:
+        """How many integers `sums` gives."""
+        return 2 * AUC_BINS if self.name == "auc" else 2
+
     def better(self, a: float, b: float) -> bool:
         """Whether value `a` beats value `b`."""
         return a > b if self.name == "auc" else a < b

@@ -91,10 +91,17 @@ class Forest:
 
     def first(self, n_trees: int) -> "Forest":
         """Only the first trees."""
-        end = int(self.roots[n_trees])
-        kept = {f.name: getattr(self, f.name)[:end] for f in fields(self) if f.name not in ("category_sets", "roots")}
-        n_sets = int(kept["sets"].max(initial=-1)) + 1
-        return Forest(**kept, category_sets=self.category_sets[:n_sets], roots=self.roots[: n_trees + 1])
+        return self.part(0, n_trees)
+
+    def part(self, begin: int, end: int) -> "Forest":
+        """Only the trees from `begin` up to `end`."""
+        a, b = int(self.roots[begin]), int(self.roots[end])
+        kept = {f.name: getattr(self, f.name)[a:b] for f in fields(self) if f.name not in ("category_sets", "roots")}
+        n_sets, used = int(self.sets[:a].max(initial=-1)) + 1, int(kept["sets"].max(initial=-1)) + 1
+        kept["children"] = np.where(kept["children"] >= 0, kept["children"] - a, -1).astype(np.int32)
+        kept["sets"] = np.where(kept["sets"] >= 0, kept["sets"] - n_sets, -1).astype(np.int32)
+        sets = self.category_sets[n_sets : max(used, n_sets)]
+        return Forest(**kept, category_sets=sets, roots=self.roots[begin : end + 1] - a)
 
     def add_scores(self, values: Values, absent: float, scores: NDArray[np.float32], threads: int) -> None:
         """Add every tree's value to the scores (rows x trees of a round), tree after tree."""

@@ -1,8 +1,8 @@
 """Grow the trees of one round from sums alone. The only growing loop in the house.
 
 The grower never sees a row. It asks a `Rows` for histograms and tells it where to divide; whether the rows lie here, in
-ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the smaller is asked
-for; the other is the parent less it.
+ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the one with the
+smaller sum of hessians is asked for; the other is the parent less it.
 """
 
 from collections.abc import Iterable
@@ -28,6 +28,10 @@ class Summed(Protocol):
         """What one table adds."""
 
 
+class NoMoreSums(Exception):
+    """Raised by rows of which no further sums can be had in this round."""
+
+
 class Rows(Protocol):
     """The rows under the trees of one round, wherever they lie."""
 
@@ -37,8 +41,14 @@ class Rows(Protocol):
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """Sums of narrow (gradient, hessian) per node and bin of all columns, each node's total last."""
 
-    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
-        """Move rows to the children of these nodes; returns a size of each (left, right), to tell the smaller."""
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Numbers of rows per node and bin of all columns, each node's total last.
+
+        Asked right after the histograms of the same nodes, and only if a rule needs them (`min_child_rows` above 1).
+        """
+
+    def divide(self, cuts: Cuts) -> None:
+        """Move rows to the children of these nodes."""
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Sums of wide (gradient, hessian) of each leaf."""
@@ -69,6 +79,17 @@ class Grown:
     worth: Worth
     leaves: Nodes
     leaf_bounds: NDArray[np.float64] | None
+    closed: bool = False
+    """Whether the trees ended early because no more sums could be had."""
+
+    def known_sums(self) -> NDArray[np.int64]:
+        """Narrow sums of the leaves, known from the cuts above them (0 for a root that was not cut)."""
+        places = np.zeros((int(self.leaves.tree.max()) + 1, int(self.leaves.node.max()) + 1, 2), np.int64)
+        for side, sums in enumerate((self.worth.left, self.worth.right)):
+            child = self.cuts.child + side
+            inside = child < places.shape[1]
+            places[self.cuts.nodes.tree[inside], child[inside]] = sums[inside]
+        return places[self.leaves.tree, self.leaves.node]
 
 
 LARGEST_LEVEL = 1 << 29
@@ -88,33 +109,36 @@ class _Frontier:
     ) -> tuple[NDArray[np.int64], Cuts, Worth]:
         """The best cuts of all nodes; counts their children in `sizes`."""
         nodes, width = self.nodes, int(growth.grid.offsets[-1]) + 1
-        step = max(1, LARGEST_LEVEL // (16 * width))
+        counted = growth.rules.counted
+        step = max(1, LARGEST_LEVEL // ((24 if counted else 16) * width))
         if len(nodes.tree) <= step:
-            self._ask(rows, smaller if self.slabs.arrays else None)
+            self._ask(rows, counted, smaller if self.slabs.arrays else None)
             return _best(self.slabs, nodes, self.bounds, growth, round_, sizes)
         self.slabs = _no_slabs()
         parts = []
         for first in range(0, len(nodes.tree), step):
             some = nodes.at(np.arange(first, min(first + step, len(nodes.tree))))
-            slabs = Slabs([rows.histograms(some)], _places(0, len(some.tree)))
-            cut, cuts, worth = _best(slabs, some, self.bounds[first : first + step], growth, round_, sizes)
+            slabs, bounds = _asked(rows, some, counted), self.bounds[first : first + step]
+            cut, cuts, worth = _best(slabs, some, bounds, growth, round_, sizes)
             parts.append((cut + first, cuts, worth))
         which, all_cuts, all_worth = zip(*parts, strict=True)
-        return np.concatenate(which), _joined_cuts(all_cuts), _joined_worth(all_worth)
+        return np.concatenate(which), joined_cuts(all_cuts), _joined_worth(all_worth)
 
-    def _ask(self, rows: Rows, smaller: NDArray[np.int64] | None) -> None:
+    def _ask(self, rows: Rows, counted: bool, smaller: NDArray[np.int64] | None) -> None:
         """Get histograms: all without a parent; else of the smaller child of each pair, the larger by subtraction."""
-        arrays = self.slabs.arrays
         if smaller is None:
-            self.slabs = Slabs([rows.histograms(self.nodes)], _places(0, len(self.nodes.tree)))
+            self.slabs = _asked(rows, self.nodes, counted)
             return
-        arrays.append(rows.histograms(self.nodes.at(smaller)))
-        asked = _places(len(arrays) - 1, len(smaller))
+        new = _asked(rows, self.nodes.at(smaller), counted)
+        arrays, counts = self.slabs.arrays + new.arrays, self.slabs.counts + new.counts
+        asked = new.places + np.array([len(arrays) - 1, 0], np.int32)
         # `places` still are the parents'; the larger child takes over its parent's place.
         _native.subtract(arrays, self.slabs.places, asked)
+        if counted:
+            _native.subtract(counts, self.slabs.places, asked)
         places = np.repeat(self.slabs.places, 2, axis=0)
         places[smaller] = asked
-        self.slabs = Slabs(arrays, places)
+        self.slabs = Slabs(arrays, counts, places)
 
     def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth) -> None:
         """Go on with the children; until they are asked for, histograms stay their parents'."""
@@ -124,17 +148,18 @@ class _Frontier:
         children[1::2] += 1
         self.nodes = Nodes(np.repeat(cuts.nodes.tree, 2), children)
         if self.slabs.arrays:
-            self.slabs = Slabs(self.slabs.arrays, self.slabs.places[cut])
+            self.slabs = self.slabs._replace(places=self.slabs.places[cut])
 
 
-def _places(slab: int, rows: int) -> NDArray[np.int32]:
-    places = np.full((rows, 2), slab, np.int32)
-    places[:, 1] = np.arange(rows)
-    return places
+def _asked(rows: Rows, nodes: Nodes, counted: bool) -> Slabs:
+    """Histograms of these nodes, in a slab of their own."""
+    places = np.zeros((len(nodes.tree), 2), np.int32)
+    places[:, 1] = np.arange(len(places))
+    return Slabs([rows.histograms(nodes)], [rows.counts(nodes)] if counted else [], places)
 
 
 def _no_slabs() -> Slabs:
-    return Slabs([], np.empty((0, 2), np.int32))
+    return Slabs([], [], np.empty((0, 2), np.int32))
 
 
 def _best(
@@ -161,22 +186,29 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
     leaves: list[Nodes] = []
     bounds: list[NDArray[np.float64]] = []
     smaller: NDArray[np.int64] | None = None
+    closed = False
     for _ in range(growth.max_depth):
         if not len(frontier.nodes.tree):
             break
-        cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
+        try:
+            cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
+        except NoMoreSums:
+            closed = True
+            break
         all_cuts.append(cuts)
         all_worth.append(worth)
         rest = np.ones(len(frontier.nodes.tree), np.bool_)
         rest[cut] = False
         leaves.append(frontier.nodes.at(rest))
         bounds.append(frontier.bounds[rest] if constrained else frontier.bounds)
-        child_sizes = rows.divide(cuts) if len(cut) else np.empty((0, 2), np.int64)
-        smaller = 2 * np.arange(len(cut)) + (child_sizes[:, 1] < child_sizes[:, 0])
+        if len(cut):
+            rows.divide(cuts)
+        smaller = 2 * np.arange(len(cut)) + (worth.right[:, 1] < worth.left[:, 1])
         frontier.descend(growth.rules, cut, cuts, worth)
     leaves.append(frontier.nodes)
     bounds.append(frontier.bounds)
-    return _grown(all_cuts, all_worth, leaves, np.concatenate(bounds) if constrained else None)
+    leaf_bounds = np.concatenate(bounds) if constrained else None
+    return Grown(joined_cuts(all_cuts), _joined_worth(all_worth), _joined_nodes(leaves), leaf_bounds, closed)
 
 
 def _child_bounds(rules: Rules, cuts: Cuts, worth: Worth, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -193,15 +225,12 @@ def _child_bounds(rules: Rules, cuts: Cuts, worth: Worth, bounds: NDArray[np.flo
     return both.reshape(-1, 2)
 
 
-def _grown(cuts: list[Cuts], worth: list[Worth], leaves: list[Nodes], bounds: NDArray[np.float64] | None) -> Grown:
-    return Grown(_joined_cuts(cuts), _joined_worth(worth), _joined_nodes(leaves), bounds)
-
-
 def _joined_nodes(parts: Iterable[Nodes]) -> Nodes:
     return Nodes(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _joined_cuts(parts: Iterable[Cuts]) -> Cuts:
+def joined_cuts(parts: Iterable[Cuts]) -> Cuts:
+    """All cuts, in order."""
     fields = list(zip(*parts, strict=True))
     return Cuts(_joined_nodes(fields[0]), *map(np.concatenate, fields[1:]))
 

@@ -41,6 +41,7 @@ LIMITS = {
     "reg_alpha": Limit(0),
     "gamma": Limit(0),
     "min_child_weight": Limit(0),
+    "min_child_rows": Limit(1, 1_000_000_000, whole=True),
     "max_bin": Limit(2, 255, whole=True),
     "subsample": Limit(0, 1, open_low=True),
     "colsample_bytree": Limit(0, 1, open_low=True),
@@ -70,6 +71,8 @@ class TreeParams:
     reg_alpha: float = 0.0
     gamma: float = 0.0
     min_child_weight: float = 1.0
+    min_child_rows: int = 1
+    """Least rows on each side of a cut, whatever they weigh."""
     max_bin: int = 255
     subsample: float = 1.0
     colsample_bytree: float = 1.0

@@ -53,7 +53,13 @@ class Rules:
     reg_alpha: float
     gamma: float
     min_child_weight: float
+    min_child_rows: int
     monotone: NDArray[np.int8]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of rows matters."""
+        return self.min_child_rows > 1
 
     @classmethod
     def of(cls, params: TreeParams, scales: Scales) -> "Rules":
@@ -65,6 +71,7 @@ class Rules:
             params.reg_alpha,
             params.gamma,
             params.min_child_weight,
+            params.min_child_rows,
             monotone if monotone.any() else monotone[:0],
         )
 
@@ -83,6 +90,8 @@ class Slabs(NamedTuple):
     """Histograms of the frontier. Node i's lies in row `places[i, 1]` of slab `places[i, 0]`."""
 
     arrays: list[NDArray[np.int64]]
+    counts: list[NDArray[np.int64]]
+    """Numbers of rows, laid out alike; empty if no rule asks for them."""
     places: NDArray[np.int32]
 
 
@@ -100,7 +109,7 @@ def best(
 
     Nodes come ordered by tree; children get the next numbers of their tree, of which `sizes` are taken.
     """
-    found = _native.best_cuts(slabs.arrays, slabs.places, grid, rules, allowed, bounds, threads)
+    found = _native.best_cuts(slabs.arrays, slabs.counts, slabs.places, grid, rules, allowed, bounds, threads)
     cut, column, bin_, missing_left, gain, left, right, left_bins = found
     tree = nodes.tree[cut]
     rank = np.arange(len(cut)) if len(sizes) == 1 else np.arange(len(cut)) - np.searchsorted(tree, tree)

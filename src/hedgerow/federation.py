@@ -1,0 +1,65 @@
+"""How a model is trained over several parties' tables: options as objects, insecure ones looking it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hedgerow.errors import ParameterError
+from hedgerow.plan import CutPoints, Protection
+
+
+@dataclass(frozen=True)
+class SecureAggregation:
+    """Masks: the driver sees sums over all parties, and no party's own."""
+
+    @property
+    def protection(self) -> Protection:
+        """The plan's word for it."""
+        return "masked"
+
+
+@dataclass(frozen=True)
+class NoPrivacy:
+    """The driver sees every party's own sums, from which rows can be reconstructed; to be accepted in words."""
+
+    i_accept_disclosure: bool = False
+
+    def __post_init__(self) -> None:
+        if self.i_accept_disclosure is not True:
+            raise ParameterError(
+                "Without privacy the driver reads every party's sums, from which rows can be reconstructed; "
+                "say NoPrivacy(i_accept_disclosure=True) if that is meant."
+            )
+
+    @property
+    def protection(self) -> Protection:
+        """The plan's word for it."""
+        return "plain"
+
+
+@dataclass(frozen=True)
+class Horizontal:
+    """Same columns, different rows: trees grown from sums over all parties.
+
+    `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
+    `columns` are those all parties share, or "all"; `party_share` is the share of parties drawn for each tree.
+    """
+
+    privacy: SecureAggregation | NoPrivacy = SecureAggregation()
+    cut_points: CutPoints = "counts"
+    columns: Literal["shared", "all"] = "shared"
+    party_share: float = 1.0
+
+
+@dataclass(frozen=True)
+class WholeTrees:
+    """Baselines of the literature: each party grows trees on its own rows, and the trees are shared.
+
+    `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left).
+    """
+
+    order: Literal["bagging", "sequential"] = "bagging"
+
+
+Federation = Horizontal | WholeTrees
+LEAST_CUT_ROWS = 50
+"""In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""

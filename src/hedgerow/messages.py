@@ -1,0 +1,293 @@
+"""Everything one party may ever say to another, and who can read it.
+
+A request goes from the driver to every party alike, an answer from one party to the driver. Each field says how it
+travels: *clear* (its receiver reads it), *masked* (noise alone; only the sum over all parties means anything), later
+*sealed* and *noised*. `disclosures()` is the table in the documentation; a test compares it with real runs.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.table import Column
+
+How = Literal["clear", "masked", "sealed", "noised"]
+
+
+class Travels(NamedTuple):
+    """How a field travels, and what it tells."""
+
+    how: How
+    tells: str
+
+
+def clear(tells: str) -> Travels:
+    """Its receiver reads it."""
+    return Travels("clear", tells)
+
+
+def masked(tells: str) -> Travels:
+    """Noise alone; only the sum over all parties means anything."""
+    return Travels("masked", tells)
+
+
+ClassLabel = int | float | str | bool
+U8: TypeAlias = NDArray[np.uint8]
+I32: TypeAlias = NDArray[np.int32]
+U32: TypeAlias = NDArray[np.uint32]
+I64: TypeAlias = NDArray[np.int64]
+U64: TypeAlias = NDArray[np.uint64]
+F32: TypeAlias = NDArray[np.float32]
+F64: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+class Request(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """From the driver, to every party alike."""
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """From one party, to the driver."""
+
+
+# Joining
+
+
+class Propose(Request, frozen=True, tag=1):
+    """The run's plan; nothing else is said to a party that has not consented to it."""
+
+    plan: Annotated[bytes, clear("the plan: parties, parameters, protection")]
+    certificate: Annotated[bytes, clear("the driver's certificate; empty in one process")]
+    signature: Annotated[bytes, clear("the driver's signature of the plan")]
+
+
+class Consent(Answer, frozen=True, tag=1):
+    """The party's own rules allow the run."""
+
+    public_key: Annotated[bytes, clear("this process's X25519 key for masks")]
+    certificate: Annotated[bytes, clear("the party's certificate")]
+    signature: Annotated[bytes, clear("the party's signature of the plan and the key")]
+
+
+class Key(msgspec.Struct, frozen=True, array_like=True):
+    """A party's consent as the others are shown it."""
+
+    name: str
+    public_key: bytes
+    certificate: bytes
+    signature: bytes
+
+
+class Introduce(Request, frozen=True, tag=2):
+    """The parties of this attempt, so that each can check the others' keys and make secrets with them."""
+
+    attempt: Annotated[int, clear("counts the starts of this run")]
+    keys: Annotated[tuple[Key, ...], clear("every party's key, certificate and signature")]
+
+
+class Facts(Answer, frozen=True, tag=2):
+    """What must be agreed on before anything can be summed."""
+
+    columns: Annotated[tuple[Column, ...], clear("names, kinds and categories of the party's columns")]
+    classes: Annotated[tuple[ClassLabel, ...], clear("classes among the party's labels; none for numbers")]
+    weighted: Annotated[bool, clear("whether rows have weights")]
+    absent: Annotated[str, clear("what a sparse table's gaps mean; empty for a dense one")]
+    validated: Annotated[bool, clear("whether the party holds validation rows")]
+
+
+class Agree(Request, frozen=True, tag=3):
+    """The columns and classes of all parties together."""
+
+    columns: Annotated[tuple[Column, ...], clear("names, kinds and categories of the model's columns")]
+    classes: Annotated[tuple[ClassLabel, ...], clear("all classes")]
+    absent: Annotated[str, clear("what a sparse table's gaps mean")]
+
+
+class Done(Answer, frozen=True, tag=3):
+    """Nothing to say."""
+
+
+# Before the first tree
+
+
+class AskCounts(Request, frozen=True, tag=4):
+    """How many rows have keys with these prefixes (columns in order; then label, weight, and the validation rows')."""
+
+    step: Annotated[int, clear("counts the requests for counts")]
+    column: Annotated[I32, clear("columns of interest")]
+    prefix: Annotated[U32, clear("high bits of the ordered keys of values")]
+    shift: Annotated[U8, clear("how many low bits are left off")]
+
+
+class AskLocalCuts(Request, frozen=True, tag=5):
+    """Each party's own quantiles (FedTree's way)."""
+
+
+class LocalCuts(Answer, frozen=True, tag=5):
+    """The party's own cut points: values of its rows."""
+
+    cuts: Annotated[F32, clear("quantiles of the party's own rows: some are one person's value")]
+    starts: Annotated[I64, clear("where each column's begin")]
+    missing: Annotated[Bools, clear("which columns have missing values")]
+
+
+class AskMoments(Request, frozen=True, tag=6):
+    """The sum of labels and the sum of weights, in units of the greatest."""
+
+    low: Annotated[float, clear("the least label of all parties")]
+    high: Annotated[float, clear("the greatest label of all parties")]
+    max_weight: Annotated[float, clear("the greatest weight of all parties")]
+
+
+class Trees(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """Trees as flat arrays, as in `trees.forest.Forest`."""
+
+    columns: I32
+    thresholds: F32
+    missing_left: Bools
+    children: I32
+    sets: I32
+    category_sets: U64
+    values: F32
+    gains: F64
+    covers: F32
+    roots: I64
+
+
+class Begin(Request, frozen=True, tag=7):
+    """All that is fixed before the first tree, and the trees there are already."""
+
+    low: Annotated[float, clear("the least label of all parties")]
+    high: Annotated[float, clear("the greatest label of all parties")]
+    max_weight: Annotated[float, clear("the greatest weight of all parties")]
+    valid_facts: Annotated[tuple[float, float, float], clear("the same of the validation rows")]
+    base: Annotated[float, clear("the first score of every row, from the mean label")]
+    cuts: Annotated[F32, clear("cut points of all columns")]
+    cut_starts: Annotated[I64, clear("where each column's begin")]
+    has_missing: Annotated[Bools, clear("which columns have missing values at some party")]
+    forest: Annotated[Trees, clear("the trees grown so far")]
+
+
+# Trees
+
+
+class CutList(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """Cuts of nodes of the trees of a round, as in `trees.splits.Cuts`."""
+
+    tree: I64
+    node: I64
+    child: I64
+    column: I32
+    bin: I32
+    missing_left: Bools
+    left_bins: U64
+
+
+class NodeList(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """Nodes of the trees of a round."""
+
+    tree: I64
+    node: I64
+
+
+class AskHistograms(Request, frozen=True, tag=8):
+    """Divide the rows by these cuts, then sum gradients per bin at these nodes."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which request of the round")]
+    parties: Annotated[tuple[int, ...], clear("whose sums are added, by number in the plan")]
+    cuts: Annotated[CutList, clear("cuts of the level before")]
+    nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
+
+
+class AskLeafSums(Request, frozen=True, tag=9):
+    """Divide the rows by these cuts, then sum gradients of these leaves."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which request of the round")]
+    parties: Annotated[tuple[int, ...], clear("whose sums are added, by number in the plan")]
+    cuts: Annotated[CutList, clear("cuts of the last level")]
+    leaves: Annotated[NodeList, clear("all leaves of the round's trees")]
+
+
+class FinishRound(Request, frozen=True, tag=10):
+    """The leaves' values; asks for the metric's sums over the validation rows, and how many gradients were cut off."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which request of the round")]
+    parties: Annotated[tuple[int, ...], clear("whose sums are added, by number in the plan")]
+    leaves: Annotated[NodeList, clear("all leaves of the round's trees")]
+    values: Annotated[F32, clear("their values")]
+
+
+class MaskedSums(Answer, frozen=True, tag=8):
+    """A party's part of sums that only all parts together show."""
+
+    masked_words: Annotated[U64, masked("counts, sums of gradients or of a metric over the party's rows")]
+
+
+class PlainSums(Answer, frozen=True, tag=9):
+    """A party's own sums, where the parties have accepted in words that the driver reads them."""
+
+    words: Annotated[I64, clear("counts, sums of gradients or of a metric over the party's own rows")]
+
+
+class AskTrees(Request, frozen=True, tag=11):
+    """Grow whole trees on your own rows, on top of those there are (whole-tree methods)."""
+
+    turn: Annotated[int, clear("whose turn it is")]
+    n_rounds: Annotated[int, clear("how many rounds of trees")]
+    base: Annotated[float | None, clear("the first score, where trees are continued")]
+    forest: Annotated[Trees, clear("the trees so far")]
+
+
+class OwnTrees(Answer, frozen=True, tag=11):
+    """Trees grown on one party's rows alone."""
+
+    base: Annotated[float, clear("the party's first score: its mean label")]
+    forest: Annotated[Trees, clear("trees with the sums of one party's rows in their leaves")]
+
+
+class Farewell(Request, frozen=True, tag=12):
+    """The finished model, for every party to keep."""
+
+    model: Annotated[bytes, clear("the model file")]
+
+
+REQUESTS: tuple[type[Request], ...] = (
+    Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
+    AskTrees, Farewell,
+)  # fmt: skip
+ANSWERS: tuple[type[Answer], ...] = (Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees)
+
+
+class Disclosure(NamedTuple):
+    """A line of the disclosure table."""
+
+    message: str
+    direction: str
+    field: str
+    how: How
+    tells: str
+
+
+def travels(message: type[Any]) -> dict[str, Travels]:
+    """How each field of a message travels."""
+    hints = get_type_hints(message, include_extras=True)
+    found = {name: [m for m in getattr(hints[name], "__metadata__", ()) if isinstance(m, Travels)] for name in hints}
+    return {name: found[name][0] for name in message.__struct_fields__}
+
+
+def disclosures() -> Iterator[Disclosure]:
+    """Every field of every message: who says it to whom, how it travels, what it tells."""
+    both: tuple[tuple[tuple[type[Any], ...], str], ...] = (
+        (REQUESTS, "driver to every party"),
+        (ANSWERS, "party to driver"),
+    )
+    for kinds, direction in both:
+        for message in kinds:
+            for name, how in travels(message).items():
+                yield Disclosure(message.__name__, direction, name, *how)

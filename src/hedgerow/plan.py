@@ -1,0 +1,139 @@
+"""What the parties of a run agree to before any data moves: a text each of them signs the hash of."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from hedgerow.errors import ParameterError, ProtocolError
+from hedgerow.trees.losses import LossName
+from hedgerow.trees.params import TreeParams
+
+VERSION = 1
+MOST_PARTIES = 1024
+FEWEST_MASKED = 3
+"""Below this a party learns the others' sums: its own part subtracted leaves one other's."""
+
+Protection = Literal["masked", "plain"]
+CutPoints = Literal["counts", "local"]
+Method = Literal["horizontal", "bagging", "sequential"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A party by name, and by the fingerprint of its certificate."""
+
+    name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is learnt: the objective (None: classes), and how training is followed and ended."""
+
+    objective: LossName | None = None
+    parameter: float = 0.0
+    base_score: float | None = None
+    scale_pos_weight: float = 1.0
+    label: str | None = None
+    eval_metric: str | None = None
+    early_stopping_rounds: int | None = None
+    follow: bool = False
+    """Whether a metric on the parties' validation rows is opened after every tree."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run, apart from the data."""
+
+    run: str
+    members: tuple[Member, ...]
+    goal: Goal
+    params: TreeParams
+    method: Method = "horizontal"
+    protection: Protection = "masked"
+    cut_points: CutPoints = "counts"
+    columns: Literal["shared", "all"] = "shared"
+    """Which columns are used where the parties' differ: those that all have, or all, absent values being missing."""
+    party_share: float = 1.0
+    """The share of parties drawn for each tree."""
+    on_loss: Literal["wait", "continue"] = "wait"
+    allow_two: bool = False
+    """Two masked parties, each of which learns the other's sums."""
+    coordinator: str = ""
+    """The fingerprint of the driver's certificate; empty where all live in one process."""
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        names, prints = [m.name for m in self.members], [m.fingerprint for m in self.members]
+        if not self.members:
+            raise ParameterError("A run needs at least one party; name some.")
+        if len(self.members) > MOST_PARTIES:
+            raise ParameterError(f"A run has at most {MOST_PARTIES} parties; {len(self.members)} are named.")
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ParameterError(f"Two parties have the name {twice[0]!r}; give each party a name of its own.")
+        if len(set(prints)) != len(prints):
+            raise ParameterError("Two parties have one certificate; make one for each party.")
+        if not 0 < self.party_share <= 1:
+            raise ParameterError(f"party_share must be above 0 and at most 1; it is {self.party_share!r}.")
+        self._check_masks()
+
+    def _check_masks(self) -> None:
+        if self.protection != "masked" or self.method != "horizontal":
+            return
+        drawn = self.drawn(len(self.members))
+        if len(self.members) == 1:
+            raise ParameterError(
+                "Secure aggregation needs at least 3 parties; there is one, with nobody to hide among."
+            )
+        if drawn < 2 or (drawn == 2 and not self.allow_two):
+            raise ParameterError(
+                f"Secure aggregation of {drawn} parties a tree shows each the other's sums; take at least "
+                f"{FEWEST_MASKED}, or accept it with allow_two."
+            )
+
+    def drawn(self, present: int) -> int:
+        """How many of the present parties take part in a tree."""
+        return max(1, round(self.party_share * present))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parties, in order."""
+        return tuple(m.name for m in self.members)
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The certificate of each party."""
+        return {m.name: m.fingerprint for m in self.members}
+
+    @cached_property
+    def text(self) -> bytes:
+        """The plan as every party reads and signs it."""
+        return msgspec.json.encode(self, order="sorted")
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 of the text."""
+        return hashlib.sha256(self.text).digest()
+
+    @classmethod
+    def read(cls, text: bytes) -> "Plan":
+        """A plan from its text; refuses another version and anything it does not know."""
+        try:
+            version = msgspec.json.decode(text, type=_Version).version
+            if version != VERSION:
+                raise ProtocolError(f"The plan is of version {version}; this hedgerow reads version {VERSION}.")
+            plan = msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise ProtocolError("The plan cannot be read.") from None
+        if plan.text != text:
+            raise ProtocolError("The plan holds something this hedgerow does not know.")
+        return plan
+
+
+class _Version(msgspec.Struct):
+    version: int

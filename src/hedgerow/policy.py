@@ -1,0 +1,76 @@
+"""A data owner's own rules: what a party checks before it consents to a run, whatever the driver says."""
+
+from dataclasses import dataclass
+
+from hedgerow.errors import PolicyError
+from hedgerow.plan import FEWEST_MASKED, Plan
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What this owner allows. The defaults are the strictest that a masked run with three parties meets."""
+
+    plan: str | None = None
+    """The hash of the one plan that is allowed."""
+    fewest_parties: int = FEWEST_MASKED
+    allow_two: bool = False
+    allow_plain: bool = False
+    """The driver may read this party's own sums."""
+    allow_local_cuts: bool = False
+    """The driver may read this party's own quantiles."""
+    allow_whole_trees: bool = False
+    """Others may read trees grown on this party's rows alone."""
+    allow_continue: bool = False
+    """The run may go on without a party that is lost."""
+    allow_party_sampling: bool = False
+    min_cut_rows: int = 50
+    min_child_rows: int = 1
+    most_trees: int = 10_000
+    columns: tuple[str, ...] | None = None
+    """The only columns this owner gives; None: all of its table."""
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a plan that these rules do not allow, with the rule's name."""
+        if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
+            raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
+        whole = plan.method != "horizontal"
+        refused = [
+            (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
+            (not whole and plan.protection == "plain" and not self.allow_plain, "has no protection", "allow_plain"),
+            (
+                not whole and plan.cut_points == "local" and not self.allow_local_cuts,
+                "shows quantiles",
+                "allow_local_cuts",
+            ),
+            (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
+            (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
+            (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
+            (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
+            (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
+            (plan.params.n_estimators > self.most_trees, "grows too many trees", "most_trees"),
+        ]
+        for is_refused, what, rule in refused:
+            if is_refused:
+                raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
+
+    def _too_few(self, plan: Plan) -> bool:
+        fewest = 2 if self.allow_two and plan.allow_two else self.fewest_parties
+        return plan.protection == "masked" and plan.method == "horizontal" and plan.drawn(len(plan.members)) < fewest
+
+    def _too_fine(self, plan: Plan) -> bool:
+        by_counts = plan.method == "horizontal" and plan.cut_points == "counts"
+        return by_counts and plan.params.min_cut_rows < self.min_cut_rows
+
+
+ALLOW_ALL = Policy(
+    fewest_parties=1,
+    allow_two=True,
+    allow_plain=True,
+    allow_local_cuts=True,
+    allow_whole_trees=True,
+    allow_continue=True,
+    allow_party_sampling=True,
+    min_cut_rows=1,
+    most_trees=10**9,
+)
+"""For parties that live in one process, where there is nobody to hide from."""

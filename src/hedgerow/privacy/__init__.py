@@ -1,0 +1,1 @@
+"""Mathematics of hiding. Silent: nothing here knows a party, a channel or a tree."""

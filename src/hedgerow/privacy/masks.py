@@ -1,0 +1,100 @@
+"""Pairwise pads that cancel in the sum over all parties, and only there.
+
+Every two parties share a secret that nobody else can compute (X25519). For each request they derive from it the same
+pad, a fresh uniform word for every word of the answer (ChaCha20); one of them adds it and the other takes it away,
+modulo 2^64.
+
+What hides what: a party's `masked_` words carry a pad for every other party, so that they are uniform noise to whoever
+misses even one of its pair secrets. The sum of *all* parties' masked words is the sum of their `own_` words, bit for
+bit; any smaller sum is noise, and so is a sum over parties that were told different things, because a pad's key depends
+on all that was said.
+
+Who can read: the collector reads the sum over all parties and nothing else; a party's words are open to all other
+parties and the collector together. Secret keys live in this process's memory only: they are made at its start, are
+never written, and have no form that could be sent.
+"""
+
+import hmac
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import PrivacyError
+
+KEY_BYTES = 32
+
+
+class PairKeys:
+    """One party's key pair for agreeing on pair secrets, from the system's generator of random numbers."""
+
+    __slots__ = ("_own_key", "public")
+
+    public: bytes
+    """What others may see: 32 bytes."""
+
+    def __init__(self, own_key: X25519PrivateKey) -> None:
+        self._own_key = own_key
+        self.public = own_key.public_key().public_bytes_raw()
+
+    @classmethod
+    def fresh(cls) -> "PairKeys":
+        """A new key pair."""
+        return cls(X25519PrivateKey.generate())
+
+    def shared(self, public: bytes, context: bytes) -> bytes:
+        """The secret that only the holder of the other public key can also compute, for this context alone."""
+        if len(public) != KEY_BYTES:
+            raise PrivacyError(f"A party's public key has {len(public)} bytes instead of {KEY_BYTES}; the run stops.")
+        if public == self.public:
+            raise PrivacyError("A party sent back this party's own public key; the run stops.")
+        try:
+            agreed = self._own_key.exchange(X25519PublicKey.from_public_bytes(public))
+        except ValueError:
+            raise PrivacyError(
+                "A party's public key is one with which no secret can be agreed on; the run stops."
+            ) from None
+        both = b"".join(sorted((self.public, public)))
+        return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"hedgerow pair" + context + both).derive(agreed)
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
+
+
+def pad_key(pair_secret: bytes, said: bytes) -> bytes:
+    """The key of the pad for one request alone; `said` is the hash of all that was said, the request included."""
+    if len(pair_secret) != KEY_BYTES or len(said) != KEY_BYTES:
+        raise PrivacyError(f"A pad's key needs a pair secret and a hash of {KEY_BYTES} bytes each; the run stops.")
+    return _expand(pair_secret, b"hedgerow pad" + said)
+
+
+def _expand(secret: bytes, info: bytes) -> bytes:
+    """The first block of HKDF-Expand with SHA-256 (RFC 5869), without the cost of an object for each key."""
+    return hmac.digest(secret, info + b"\x01", "sha256")
+
+
+def mask(words: NDArray[np.int64], keys: Sequence[bytes], subtract: Sequence[bool], threads: int) -> NDArray[np.uint64]:
+    """The words of this party in one row, each under a word of every key's pad: noise to whoever misses one key."""
+    if not keys:
+        raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
+    if any(len(key) != KEY_BYTES for key in keys) or len(keys) != len(subtract):
+        raise PrivacyError(f"Every pad needs a key of {KEY_BYTES} bytes and a sign; the run stops.")
+    masked_words: NDArray[np.uint64] = words.astype(np.int64, order="C").reshape(-1).view(np.uint64)
+    own_keys = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, KEY_BYTES)
+    _native.add_pads(masked_words, own_keys, np.array(subtract, np.bool_), threads)
+    return masked_words
+
+
+def unmasked_sum(masked: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    """The sum of masked words: once every party's part is in it, the sum of their own words, clear from here on."""
+    if not masked or any(part.shape != masked[0].shape for part in masked):
+        raise PrivacyError("The masked parts of a sum are missing or differ in length; nothing can be opened.")
+    total = masked[0].copy()
+    for part in masked[1:]:
+        total += part
+    return total.view(np.int64)

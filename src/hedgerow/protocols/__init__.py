@@ -1,0 +1,1 @@
+"""Both sides of each conversation, a file each."""

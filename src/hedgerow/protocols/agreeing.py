@@ -1,0 +1,121 @@
+"""What all parties must hold in common before anything can be summed: the columns and the classes.
+
+    driver                                 party (each)
+    Introduce               ------------->
+                            <-------------  Facts: columns, categories, classes
+    Agree(columns, classes) ------------->  brings its own table into this shape
+
+Sees in the clear.  Driver: names, kinds and categories of every party's columns, and its classes.
+                    Party: the columns that are used, with the categories and classes of all parties together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hedgerow import ground
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.messages import Agree, ClassLabel, Facts
+from hedgerow.plan import Goal, Plan
+from hedgerow.policy import Policy
+from hedgerow.trees.bins import MOST_BINS
+from hedgerow.trees.losses import Loss
+
+MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """What the parties have in common before anything is summed."""
+
+    columns: tuple[Column, ...]
+    classes: tuple[ClassLabel, ...]
+    absent: str
+    weighted: bool
+    validated: bool
+
+
+def common(plan: Plan, said: Mapping[str, Facts]) -> Common:
+    """The columns and classes of all parties together; refuses what does not go together, by party and column."""
+    classes = _classes(plan.goal, said)
+    gaps = {facts.absent for facts in said.values() if facts.absent}
+    if len(gaps) > 1:
+        raise DataError("Gaps in the sparse tables of some parties mean zero, of others missing; make them the same.")
+    validated = any(facts.validated for facts in said.values())
+    if plan.goal.follow and not validated:
+        raise ParameterError("A metric on validation rows was asked for, but no party has any; give some.")
+    weighted = any(facts.weighted for facts in said.values())
+    return Common(_columns(plan, said), classes, gaps.pop() if gaps else "", weighted, validated)
+
+
+def loss_of(plan: Plan, classes: Sequence[ClassLabel]) -> Loss:
+    """The loss that the plan's goal means for these classes."""
+    if plan.goal.objective is not None:
+        return Loss(plan.goal.objective, plan.goal.parameter)
+    return ground.loss_of_classes(len(classes), plan.params.average)
+
+
+def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:
+    if goal.objective is not None:
+        return ()
+    found = {label for facts in said.values() for label in facts.classes}
+    if len({isinstance(label, str) for label in found}) > 1:
+        raise DataError("Some parties' labels are text, others' are numbers; make them the same.")
+    if len(found) < 2:
+        raise DataError("The labels of all parties hold one class only; a classifier needs at least two.")
+    if len(found) > MOST_CLASSES:
+        raise DataError(f"The labels hold {len(found)} classes, more than {MOST_CLASSES}; is this a regression?")
+    return tuple(sorted(found, key=lambda label: (label,)))
+
+
+def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
+    merged: dict[str, Column] = {}
+    times: dict[str, int] = {}
+    for party, facts in said.items():
+        for column in facts.columns:
+            times[column.name] = times.get(column.name, 0) + 1
+            merged[column.name] = _merged(merged.get(column.name, column), column, party)
+    kept = [c for name, c in merged.items() if plan.columns == "all" or times[name] == len(said)]
+    if not kept:
+        raise DataError('The parties have no column in common; compare their headers, or use columns = "all".')
+    for column in kept:
+        if len(column.categories) > MOST_BINS:
+            raise DataError(
+                f"Column {column.name!r} has {len(column.categories)} categories over all parties; at most {MOST_BINS} "
+                "can be told apart in a federation. Leave it out or group them."
+            )
+    return tuple(kept)
+
+
+def _merged(known: Column, other: Column, party: str) -> Column:
+    if known.kind != other.kind:
+        raise DataError(
+            f"Column {known.name!r} holds {other.kind} values at party {party!r} and {known.kind} ones before."
+        )
+    return replace(known, categories=tuple(sorted({*known.categories, *other.categories})))
+
+
+def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Facts:
+    """A party's side: what it says of its table."""
+    if own.labels is None:
+        raise DataError("This party's table has no labels; name the label column.")
+    classes: tuple[ClassLabel, ...] = ()
+    if plan.goal.objective is None:
+        classes = tuple(np.unique(own.labels).tolist())
+        if len(classes) > MOST_CLASSES:
+            raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
+    columns = tuple(c for c in own.columns if policy.columns is None or c.name in policy.columns)
+    absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
+    return Facts(columns, classes, own.weights is not None, absent, valid is not None and valid.n_rows > 0)
+
+
+def shaped(table: Table, request: Agree, policy: Policy) -> Table:
+    """A party's side: its rows that count, in the agreed columns; a column it lacks is missing throughout."""
+    lacking = [c for c in request.columns if c.name not in table.names]
+    if policy.columns is not None:
+        strange = [c.name for c in request.columns if c.name in table.names and c.name not in policy.columns]
+        if strange:
+            raise DataError(f"The driver asks for column {strange[0]!r}, which this party's policy does not give.")
+    return ground.used(table.widened(lacking).aligned(request.columns))

@@ -1,0 +1,152 @@
+"""A party's rows once everything is fixed: binned under the agreed cut points, scored by the trees so far.
+
+Nothing is said here; `horizontal` has the conversation.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import ground
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import ModelError, ProtocolError
+from hedgerow.messages import Begin, Trees
+from hedgerow.plan import Plan
+from hedgerow.protocols.cut_points import OwnRows, valid_weights
+from hedgerow.saved import check_forest
+from hedgerow.trees import bins
+from hedgerow.trees.bins import MOST_BINS, BinMatrix, Grid
+from hedgerow.trees.evaluate import OWN, Metric
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.interpolated import InterpolatedRows, Spread
+from hedgerow.trees.local import LocalRows, RoundSettings, Sample
+from hedgerow.trees.losses import LabelFacts, Loss
+
+
+def trees_of(forest: Forest) -> Trees:
+    """Trees as they travel."""
+    return Trees(*(getattr(forest, name) for name in Trees.__struct_fields__))
+
+
+def forest_of(trees: Trees, columns: tuple[Column, ...], n_trees: int) -> Forest:
+    """Trees that arrived, if a walk through them is safe."""
+    arrays = {name: getattr(trees, name) for name in Trees.__struct_fields__}
+    if arrays["category_sets"].size % 4:
+        raise ProtocolError("The trees that the driver sent cannot be used: a set of categories has a wrong size.")
+    arrays["category_sets"] = arrays["category_sets"].reshape(-1, 4)
+    forest = Forest(**arrays)
+    try:
+        check_forest(forest, list(columns))
+    except ModelError as error:
+        raise ProtocolError(f"The trees that came cannot be used: {error}.") from None
+    if forest.n_trees % n_trees:
+        raise ProtocolError(f"{forest.n_trees} trees came, not a multiple of {n_trees}.")
+    return forest
+
+
+def grid_of(request: Begin, columns: tuple[Column, ...], max_bin: int) -> Grid:
+    """The agreed cut points, if they are in order and no more than the plan allows."""
+    starts, n = request.cut_starts, len(columns)
+    if len(starts) != n + 1 or len(request.has_missing) != n or starts[0] != 0 or starts[-1] != len(request.cuts):
+        raise ProtocolError("The cut points that the driver sent do not fit the agreed columns.")
+    sizes = np.diff(starts)
+    categorical = np.array([c.kind == "categorical" for c in columns])
+    most = np.where(categorical, MOST_BINS - 1, max_bin - 1)
+    inner = np.ones(max(len(request.cuts) - 1, 0), np.bool_)
+    edges = starts[1:-1]
+    inner[edges[(edges > 0) & (edges < len(request.cuts))] - 1] = False
+    if (sizes < 0).any() or (sizes > most).any() or (np.diff(request.cuts)[inner] <= 0).any():
+        raise ProtocolError("The cut points that the driver sent are not in order, or too many.")
+    return Grid(request.cuts, starts, request.has_missing, categorical)
+
+
+def metric_of(plan: Plan, loss: Loss, facts: LabelFacts) -> Metric:
+    """The metric that the plan follows."""
+    return Metric(plan.goal.eval_metric or OWN[loss.name], loss, facts)
+
+
+class BegunRows:
+    """Bins of the own rows and of the validation rows; made once, whatever happens to the run afterwards."""
+
+    def __init__(self, plan: Plan, rows: OwnRows, request: Begin, loss: Loss, threads: int) -> None:
+        self.plan, self.rows, self.loss, self.base = plan, rows, loss, request.base
+        facts = LabelFacts(request.low, request.high, request.max_weight)
+        self._check(rows, facts)
+        self.grid = grid_of(request, rows.table.columns, plan.params.max_bin)
+        self.scales = Scales(*loss.bounds(facts, request.base, plan.params.constant_hessian), plan.params.gradient_bits)
+        self.metric = metric_of(plan, loss, LabelFacts(*request.valid_facts)) if plan.goal.follow else None
+        self.matrix = self._bins(rows.table, self.grid, threads)
+        self.valid_matrix = None if rows.valid is None else self._bins(rows.valid, self.grid, threads)
+        self.digest = _digest(request)
+
+    def _check(self, rows: OwnRows, facts: LabelFacts) -> None:
+        """A range that this party's own labels leave would clip them in silence."""
+        low, high = float(rows.labels.min(initial=np.inf)), float(rows.labels.max(initial=-np.inf))
+        if low < facts.low or high > facts.high or float(rows.weights.max(initial=0)) > facts.max_weight:
+            raise ProtocolError("The agreed range of labels or weights leaves out some of this party's rows.")
+
+    def same(self, request: Begin) -> bool:
+        """Whether what was fixed is still the same."""
+        return self.digest == _digest(request)
+
+    def _bins(self, table: Table, grid: Grid, threads: int) -> BinMatrix:
+        fullest = bins.fullest_under(grid, table.values, table.absent, threads)
+        return bins.to_bins(grid, fullest, table.values, table.absent, threads)
+
+    def local_rows(self, forest: Forest, threads: int) -> LocalRows:
+        """The own rows, with the scores that these trees give them."""
+        params, rows = self.plan.params, self.rows
+        own = self._sample(rows.table, self.matrix, rows.labels, rows.weights, forest, not params.average)
+        held_out = None
+        if rows.valid is not None and self.valid_matrix is not None:
+            labels = ground.labels_of(rows.valid, rows.classes)
+            held_out = self._sample(rows.valid, self.valid_matrix, labels, valid_weights(rows.valid), forest, True)
+        settings = RoundSettings(
+            self.loss,
+            self.scales,
+            params.subsample,
+            params.random_state,
+            params.constant_hessian,
+            self.base,
+            params.average,
+        )
+        if self.plan.cut_points == "counts":
+            return LocalRows(own, settings, threads, held_out)
+        return self._interpolated(own, settings, threads, held_out)
+
+    def _sample(
+        self,
+        table: Table,
+        matrix: BinMatrix,
+        labels: NDArray[np.float32],
+        weights: NDArray[np.float32],
+        forest: Forest,
+        follows: bool,
+    ) -> Sample:
+        # The mean of a random forest is taken over sums that begin at 0.
+        first = 0.0 if self.plan.params.average and follows else self.base
+        scores = np.full((table.n_rows, self.loss.n_trees), first, np.float32)
+        if forest.n_trees and follows:
+            forest.add_scores(table.values, table.absent, scores, 1)
+        keys = table.row_keys() if self.plan.params.subsample < 1 else np.empty(0, np.uint64)
+        return Sample(matrix, labels, weights, keys, np.ascontiguousarray(scores.T))
+
+    def _interpolated(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None) -> LocalRows:
+        table = self.rows.table
+        n_categories = np.array([len(c.categories) for c in table.columns], np.int64)
+        found, _ = bins.find(table.values, table.absent, n_categories, self.plan.params.max_bin, 1, threads)
+        grid = Grid(found.cuts, found.cut_starts, self.grid.has_missing, self.grid.categorical)
+        spread = Spread(grid, self.grid, table.ranges())
+        return InterpolatedRows(own, settings, threads, held_out, self._bins(table, grid, threads), spread)
+
+
+def _digest(request: Begin) -> bytes:
+    """A hash of everything but the trees."""
+    whole = hashlib.sha256()
+    for name in Begin.__struct_fields__:
+        value = getattr(request, name)
+        if name != "forest":
+            whole.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    return whole.digest()

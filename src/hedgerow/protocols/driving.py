@@ -1,0 +1,195 @@
+"""The driver's side of a whole run: joining, agreeing, growing, and beginning again when a party was lost.
+
+With `on_loss = "wait"` a lost party ends the attempt; when it is back everybody is introduced anew and the run goes on
+from the last complete tree. With "continue" (see `horizontal`) the run goes on without it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.identity import Identity
+from hedgerow.messages import Agree, Begin, Done, Farewell, Request
+from hedgerow.model import Absent, Model
+from hedgerow.plan import Plan
+from hedgerow.protocols import agreeing, cut_points, ensemble, joining
+from hedgerow.protocols.agreeing import Common, loss_of
+from hedgerow.protocols.begun import metric_of, trees_of
+from hedgerow.protocols.cut_points import Start
+from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.saved import encoded
+from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
+from hedgerow.trees.evaluate import Metric
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.forest import join as joined
+from hedgerow.trees.grow import Growth
+from hedgerow.trees.sampling import ColumnSampler
+from hedgerow.trees.splits import Rules
+from hedgerow.wire import Corridor
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """How far a run has come: all a new process of the driver needs to go on."""
+
+    attempt: int = 0
+    present: tuple[str, ...] = ()
+    """Parties still in the run; empty: all of the plan."""
+    common: Common | None = None
+    start: Start | None = None
+    parts: tuple[Forest, ...] = ()
+    """The trees so far, a part for every round (or for several, where they were read back)."""
+    history: tuple[float, ...] = ()
+    losses: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    """Rounds in which parties were lost and the run went on without them."""
+    clipped: int = 0
+
+    @property
+    def forest(self) -> Forest:
+        """The trees so far."""
+        return joined([Forest.empty(), *self.parts])
+
+
+@dataclass(frozen=True, eq=False)
+class Driver:
+    """Who drives, and what is done along the way."""
+
+    plan: Plan
+    corridor: Corridor
+    identity: Identity | None = None
+    threads: int = 1
+    deadline: float = 600.0
+    """Seconds within which every answer must come."""
+    patience: float = 600.0
+    """Seconds a lost party is waited for."""
+    callbacks: Sequence[Callback] = ()
+    keep: Callable[[State], None] = lambda _: None
+    """Called with the state after every tree, before the next begins; must not return before it is safe."""
+    tell: Callable[[str], None] = lambda _: None
+
+
+def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
+    """Train; every party has the model when this returns."""
+    run_ = _Run(driver, state or State())
+    while True:
+        try:
+            model = run_.attempt()
+        except PartyLost as loss:
+            run_.wait_for(loss)
+        else:
+            return model, run_.state
+
+
+class _Run:
+    def __init__(self, driver: Driver, state: State) -> None:
+        self.driver, self.state = driver, state
+
+    def attempt(self) -> Model:
+        """Everything from the introduction on, as far as it was not done before."""
+        driver, plan = self.driver, self.driver.plan
+        self.state = replace(self.state, attempt=self.state.attempt + 1)
+        driver.keep(self.state)
+        present = self.state.present or plan.names
+        absent = driver.corridor.transport.wait(frozenset(present), driver.patience)
+        if absent:
+            raise PartyLost(
+                f"{', '.join(map(repr, sorted(absent)))} did not come within {driver.patience:g} seconds.", absent
+            )
+        circle = Circle(driver.corridor, plan, present, driver.deadline)
+        facts = joining.introduce(circle, joining.propose(circle, driver.identity), self.state.attempt)
+        shared = self.state.common or agreeing.common(plan, facts)
+        _told(circle, Agree(shared.columns, shared.classes, shared.absent))
+        self.state = replace(self.state, common=shared)
+        model = self._grown(circle, shared) if plan.method == "horizontal" else ensemble.grow(circle, shared)
+        _told(circle, Farewell(encoded(model)))
+        return model
+
+    def wait_for(self, loss: PartyLost) -> None:
+        """Until the lost parties are back; too long ends the run, to be resumed."""
+        driver = self.driver
+        driver.tell(f"{loss} Waiting for {', '.join(map(repr, sorted(loss.parties)))}.")
+        absent = driver.corridor.transport.wait(loss.parties, driver.patience)
+        if absent:
+            names = ", ".join(map(repr, sorted(absent)))
+            done = self.state.forest.n_trees
+            raise PartyLost(
+                f"{names} did not come back within {driver.patience:g} seconds; {done} trees are kept, "
+                "resume the run when it is back.",
+                absent,
+            )
+
+    def _grown(self, circle: Circle, shared: Common) -> Model:
+        plan = self.driver.plan
+        loss = loss_of(plan, shared.classes)
+        start = self.state.start or cut_points.start(circle, shared, loss)
+        self.state = replace(self.state, start=start)
+        facts, valid, grid = start.facts, start.valid_facts, start.grid
+        beside = (valid.low, valid.high, valid.max_weight)
+        trees = trees_of(self.state.forest)
+        _told(
+            circle,
+            Begin(
+                facts.low,
+                facts.high,
+                facts.max_weight,
+                beside,
+                start.base,
+                grid.cuts,
+                grid.cut_starts,
+                grid.has_missing,
+                trees,
+            ),
+        )
+        scales = Scales(*loss.bounds(facts, start.base, plan.params.constant_hessian), plan.params.gradient_bits)
+        metric = metric_of(plan, loss, valid) if plan.goal.follow else None
+        done = self._boosted(HorizontalRows(circle, grid, metric), loss.n_trees, start, scales, metric)
+        absent: Absent = "zero" if shared.absent == "zero" else "missing"
+        name, label = metric.name if metric else None, plan.goal.label
+        return Model(
+            done.forest,
+            shared.columns,
+            loss,
+            start.base,
+            plan.params,
+            shared.classes,
+            label,
+            absent,
+            done.history,
+            name,
+        )
+
+    def _boosted(
+        self, rows: HorizontalRows, n_trees: int, start: Start, scales: Scales, metric: Metric | None
+    ) -> Boosted:
+        driver, params = self.driver, self.driver.plan.params
+        sampler = ColumnSampler(
+            start.grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state
+        )
+        growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, driver.threads)
+        stopping = Stopping(metric, driver.plan.goal.early_stopping_rounds) if metric is not None else None
+        losses, clipped = self.state.losses, self.state.clipped
+
+        def kept(trees: Forest, history: Sequence[float]) -> None:
+            lost = tuple((round_, tuple(sorted(names))) for round_, names in rows.lost)
+            self.state = replace(
+                self.state,
+                present=rows.circle.present,
+                parts=(*self.state.parts, trees),
+                history=tuple(history),
+                losses=losses + lost,
+                clipped=clipped + rows.clipped,
+            )
+            driver.keep(self.state)
+
+        before = self.state.forest if self.state.parts else None
+        return boost(
+            rows, growth, params, scales, n_trees, stopping, driver.callbacks, before, self.state.history, kept
+        )
+
+
+def _told(circle: Circle, request: Request) -> None:
+    for name, answer in circle.tell(request).items():
+        if not isinstance(answer, Done):
+            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to {type(request).__name__}.")

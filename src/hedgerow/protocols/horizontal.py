@@ -1,0 +1,283 @@
+"""Same columns, different rows: the driver grows trees from sums over all parties.
+
+    driver                                       party (each)
+    Begin(cut points, trees so far) ----------->  bins its own rows
+  every level:
+    AskHistograms(cuts, nodes)      ----------->  divides its rows, sums its gradients
+                                    <-----------  MaskedSums
+  every tree:
+    AskLeafSums(cuts, leaves)       ----------->
+                                    <-----------  MaskedSums
+    FinishRound(values)             ----------->  adds the values to its scores, writes down what it did
+                                    <-----------  MaskedSums: the metric on validation rows, gradients cut off
+
+Sees in the clear.  Driver: sums over all parties of the tree, per node and bin; the trees.
+                    Party: its own rows, the trees.  Nobody: another party's sums (without protection: the driver does).
+
+A party checks what it is told to grow: cuts on the agreed grid, nodes that divide its rows, no more depth or trees than
+the plan's. It answers a step of a tree again only if everything it was told is the same.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, NodeList
+from hedgerow.plan import Plan
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.evaluate import Metric
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.grow import Grown, NoMoreSums, Summed, joined_cuts
+from hedgerow.trees.local import LocalRows
+from hedgerow.trees.splits import Cuts, Nodes, Worth
+
+PARTIES = 5
+"""The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
+
+
+def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
+    """The parties whose rows a round is grown from, by a hash of the seed and the round: everyone knows them."""
+    n = plan.drawn(len(present))
+    if n == len(present):
+        return tuple(present)
+    numbers = np.array(present, np.uint64)
+    order = np.argsort(_native.draws(numbers, plan.params.random_state, (PARTIES << 60) | round_), kind="stable")
+    return tuple(sorted(int(numbers[i]) for i in order[:n]))
+
+
+def _no_cuts() -> Cuts:
+    none = np.empty(0, np.int64)
+    few = none.astype(np.int32)
+    return Cuts(Nodes(none, none), none, few, few, none.astype(np.bool_), np.empty((0, 4), np.uint64))
+
+
+class HorizontalRows:
+    """The driver's side: rows it never sees, reached through the circle of parties."""
+
+    def __init__(self, circle: Circle, grid: Grid, metric: Metric | None) -> None:
+        self.circle, self.width = circle, int(grid.offsets[-1]) + 1
+        self.counted = circle.plan.params.min_child_rows > 1
+        self.n_metric = metric.n_sums if metric is not None else 0
+        self.clipped = 0
+        self.lost: list[tuple[int, frozenset[str]]] = []
+        """Rounds in which parties were lost and the run went on."""
+        self._metric_sums = np.empty(0, np.int64)
+        self._counts = np.empty((0, self.width), np.int64)
+
+    def start_round(self, round_: int) -> None:
+        """Nothing is said yet; the first request of the round says it."""
+        self.round, self.level, self.cuts = round_, 0, _no_cuts()
+        self.parties = drawn(self.circle.plan, round_, self.circle.numbers)
+
+    def divide(self, cuts: Cuts) -> None:
+        """The cuts travel with the next request."""
+        self.cuts = cuts
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known to the driver: the sums over all parties at these nodes."""
+        n_words = len(nodes.tree) * self.width
+        words = self._opened(AskHistograms, nodes, n_words * (3 if self.counted else 2))
+        self._counts = words[2 * n_words :].reshape(-1, self.width)
+        return words[: 2 * n_words].reshape(len(nodes.tree), self.width, 2)
+
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:  # noqa: ARG002  # the nodes just asked for
+        """They came with the histograms."""
+        return self._counts
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """What becomes known to the driver: the sums over all parties at the leaves."""
+        return self._opened(AskLeafSums, leaves, 2 * len(leaves.tree)).reshape(-1, 2)
+
+    def _opened(self, kind: type[AskHistograms | AskLeafSums], nodes: Nodes, n_words: int) -> NDArray[np.int64]:
+        while True:
+            cuts, listed = _cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
+            request = kind(self.round, self.level, self.parties, cuts, listed)
+            try:
+                words = self.circle.opened_sum(request, n_words, self.parties)
+            except PartyLost as loss:
+                self._go_on(loss)
+                if self.level:
+                    raise NoMoreSums from None
+                self.parties = drawn(self.circle.plan, self.round, self.circle.numbers)
+                continue  # nothing of this round was opened yet, so it begins anew for those that remain
+            self.level += 1
+            self.cuts = _no_cuts()
+            return words
+
+    def _go_on(self, loss: PartyLost) -> None:
+        """Without the lost parties, where all have consented to that; else the loss ends the attempt."""
+        if self.circle.plan.on_loss != "continue":
+            raise loss
+        self.circle.lose(loss.parties)
+        self.lost.append((self.round, loss.parties))
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
+        while True:
+            present = self.circle.numbers
+            listed = NodeList(leaves.tree, leaves.node)
+            request = FinishRound(self.round, self.level, present, listed, values)
+            try:
+                words = self.circle.opened_sum(request, 1 + self.n_metric, present)
+            except PartyLost as loss:
+                self._go_on(loss)
+                continue
+            self.clipped += int(words[0])
+            self._metric_sums = words[1:]
+            return
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:  # noqa: ARG002  # just finished
+        """They came when the round was finished."""
+        return self._metric_sums
+
+
+def _cut_list(cuts: Cuts) -> CutList:
+    nodes = cuts.nodes
+    return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
+
+
+class Growing:
+    """A party's side: its rows on their way down the trees, and the checks of what it is told."""
+
+    def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
+        self.plan, self.grid, self.rows, self.metric = plan, grid, rows, metric
+        self.n_trees = len(rows.own.scores)
+        self.clipped = 0
+        self._start(first_round)
+
+    def _start(self, round_: int) -> None:
+        self.round, self.level, self.depth, self.finished = round_, 0, 0, False
+        roots = Nodes(np.arange(self.n_trees), np.zeros(self.n_trees, np.int64))
+        self.frontier = self.leaves = set(zip(*map(np.ndarray.tolist, roots), strict=True))
+        self.sizes = np.ones(self.n_trees, np.int64)
+        self.cuts: list[Cuts] = []
+        self.asked: set[tuple[int, int]] = set()
+
+    def histograms(self, request: AskHistograms) -> NDArray[np.int64]:
+        """Own sums at the nodes asked for."""
+        self._follow(request)
+        nodes = _nodes(request.nodes)
+        keys = set(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
+        if not keys or len(keys) != len(nodes.tree) or not keys <= self.frontier - self.asked:
+            raise ProtocolError("The driver asks for nodes that are not at the lowest level, or twice.")
+        self.asked |= keys
+        parts = [self.rows.histograms(nodes).reshape(-1)]
+        if self.plan.params.min_child_rows > 1:
+            parts.append(self.rows.counts(nodes).reshape(-1))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def leaf_sums(self, request: AskLeafSums) -> NDArray[np.int64]:
+        """Own sums at all leaves."""
+        self._follow(request)
+        leaves = _nodes(request.leaves)
+        self._check_leaves(leaves)
+        return self.rows.leaf_sums(leaves).reshape(-1)
+
+    def finish(self, request: FinishRound) -> NDArray[np.int64]:
+        """Add the values to own scores; own sums of the metric. A second time only the sums."""
+        if not self.finished:
+            leaves = _nodes(request.leaves)
+            self._check_leaves(leaves)
+            if request.round != self.round or len(request.values) != len(leaves.tree):
+                raise ProtocolError("The driver finishes a round that this party did not grow.")
+            self.rows.finish_round(leaves, request.values)
+            self.finished = True
+        sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
+        clipped, self.clipped = self.rows.clipped - self.clipped, self.rows.clipped
+        return np.array([clipped, *sums], np.int64)
+
+    def trees(self, request: FinishRound) -> Forest:
+        """The round's trees, without gains and covers, which a party is not told."""
+        cuts = joined_cuts([_no_cuts(), *self.cuts])
+        none = np.zeros((len(cuts.child), 2), np.int64)
+        worth = Worth(np.zeros(len(cuts.child)), none, none)
+        covers = np.zeros(len(request.values))
+        return Forest.of_round(Grown(cuts, worth, _nodes(request.leaves), None), request.values, covers, self.grid, 0.0)
+
+    def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
+        if self.rows.held_out is None:
+            return np.zeros(metric.n_sums, np.int64)
+        return self.rows.held_out_sums(metric, self.round + 1)
+
+    def _follow(self, request: AskHistograms | AskLeafSums) -> None:
+        """Begin the next round, or divide the rows as told."""
+        if request.level == 0 and request.round == self.round + self.finished and (self.finished or self.level < 2):
+            if request.round >= self.plan.params.n_estimators:
+                raise ProtocolError(
+                    f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
+                )
+            self._start(request.round)
+            self.rows.start_round(request.round)
+        elif request.round != self.round or request.level != self.level or self.finished:
+            raise ProtocolError(
+                f"The driver asks for step {request.level} of round {request.round}; "
+                f"this party is at step {self.level} of round {self.round}."
+            )
+        self.level = request.level + 1
+        if len(request.cuts.tree):
+            self._divide(request.cuts)
+
+    def _divide(self, listed: CutList) -> None:
+        cuts = self._checked(listed)
+        self.rows.divide(cuts)
+        self.cuts.append(cuts)
+        self.depth += 1
+        tree = np.repeat(cuts.nodes.tree, 2).tolist()
+        children = (np.repeat(cuts.child, 2) + np.tile([0, 1], len(cuts.child))).tolist()
+        self.frontier = set(zip(tree, children, strict=True))
+        gone = set(zip(cuts.nodes.tree.tolist(), cuts.nodes.node.tolist(), strict=True))
+        self.leaves = (self.leaves - gone) | self.frontier
+        self.sizes += 2 * np.bincount(cuts.nodes.tree, minlength=self.n_trees)
+        self.asked = set()
+
+    def _checked(self, listed: CutList) -> Cuts:
+        """The cuts, if they cut nodes of the lowest level on the agreed grid, once each, and number the children on."""
+        n = len(listed.tree)
+        sets = listed.left_bins
+        lengths = {len(getattr(listed, name)) for name in listed.__struct_fields__} - {n, 4 * n}
+        if lengths or sets.shape != (4 * n,) or self.level == 1 or self.depth >= self.plan.params.max_depth:
+            raise ProtocolError("The driver's cuts are deeper than the plan's depth, or not well formed.")
+        child, column, bin_, missing_left = listed.child, listed.column, listed.bin, listed.missing_left
+        cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets.reshape(n, 4))
+        keys = set(zip(listed.tree.tolist(), listed.node.tolist(), strict=True))
+        if len(keys) != n or not keys <= self.frontier or (np.diff(listed.tree) < 0).any():
+            raise ProtocolError("The driver cuts a node that is not at the lowest level, or twice.")
+        rank = np.arange(n) - np.searchsorted(listed.tree, listed.tree)
+        if not np.array_equal(listed.child, self.sizes[listed.tree] + 2 * rank):
+            raise ProtocolError("The driver numbers the children of its cuts in another order than agreed.")
+        if listed.column.min() < 0 or listed.column.max() >= self.grid.n_columns:
+            raise ProtocolError("The driver cuts a column that is not among the agreed ones.")
+        if not np.array_equal(cuts.left_bins, left_sets(self.grid, cuts)):
+            raise ProtocolError("The driver's cuts do not lie on the agreed cut points.")
+        return cuts
+
+    def _check_leaves(self, leaves: Nodes) -> None:
+        keys = set(zip(leaves.tree.tolist(), leaves.node.tolist(), strict=True))
+        if keys != self.leaves or len(keys) != len(leaves.tree):
+            raise ProtocolError("The leaves that the driver names do not divide the rows of this party.")
+
+
+def _nodes(listed: NodeList) -> Nodes:
+    if listed.tree.shape != listed.node.shape:
+        raise ProtocolError("A list of nodes is not well formed.")
+    return Nodes(listed.tree, listed.node)
+
+
+def left_sets(grid: Grid, cuts: Cuts) -> NDArray[np.uint64]:
+    """The bins that go left, as the grid has them; a categorical cut's own, if it names only bins there are."""
+    last = grid.n_values[cuts.column]
+    categorical = grid.categorical[cuts.column]
+    if (categorical != (cuts.bin < 0)).any() or (cuts.bin >= last).any():
+        raise ProtocolError("The driver cuts at a place that is not on the agreed cut points.")
+    bit = np.arange(256)
+    left = bit[None, :] <= cuts.bin[:, None]
+    missing = grid.has_missing[cuts.column] & cuts.missing_left
+    left[missing, last[missing]] = True
+    own = np.unpackbits(np.ascontiguousarray(cuts.left_bins).view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
+    inside = bit[None, :] < (last + grid.has_missing[cuts.column])[:, None]
+    left[categorical] = (own & inside)[categorical]
+    return np.packbits(left, axis=1, bitorder="little").view(np.uint64)

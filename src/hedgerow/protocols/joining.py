@@ -1,0 +1,116 @@
+"""Who takes part: every party consents to the plan with its signature, and checks everybody else's.
+
+    driver                                party (each)
+    Propose(plan)       ------------->    checks it by its owner's policy
+                        <-------------    Consent(fresh X25519 key, certificate, signature)
+    Introduce(all keys) ------------->    checks each certificate against the plan, each signature, makes pair secrets
+                        <-------------    Facts
+
+Sees in the clear.  Everyone: the plan, certificates, public keys.  Driver: names and categories of columns, classes.
+                    Nobody but the two parties of a pair: their secret. It lives in memory, as long as the process.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from hedgerow.errors import IdentityError, PrivacyError, ProtocolError
+from hedgerow.identity import Identity, fingerprint, verify
+from hedgerow.messages import Consent, Facts, Introduce, Key, Propose
+from hedgerow.plan import Plan
+from hedgerow.policy import Policy
+from hedgerow.privacy.masks import PairKeys
+from hedgerow.protocols.secure_sum import Circle
+
+
+def _consented(plan: Plan, name: str, public_key: bytes) -> bytes:
+    return plan.digest + name.encode() + b"\0" + public_key
+
+
+def check_key(plan: Plan, key: Key) -> None:
+    """Refuse a key that is not signed by the certificate the plan names for that party."""
+    if key.name not in plan.fingerprints:
+        raise IdentityError(f"{key.name!r} is not a party of the plan.")
+    if fingerprint(key.certificate) != plan.fingerprints[key.name]:
+        raise IdentityError(f"The certificate shown for {key.name!r} is not the one the plan names.")
+    verify(key.certificate, "consent", _consented(plan, key.name, key.public_key), key.signature)
+
+
+def propose(circle: Circle, driver: Identity | None) -> tuple[Key, ...]:
+    """The driver's side: everyone's consent, checked."""
+    plan = circle.plan
+    certificate, signature = (driver.certificate, driver.sign("plan", plan.digest)) if driver else (b"", b"")
+    answers = circle.tell(Propose(plan.text, certificate, signature))
+    keys = []
+    for name, answer in answers.items():
+        if not isinstance(answer, Consent):
+            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to the plan.")
+        keys.append(Key(name, answer.public_key, answer.certificate, answer.signature))
+        check_key(plan, keys[-1])
+    return tuple(keys)
+
+
+def introduce(circle: Circle, keys: Sequence[Key], attempt: int) -> dict[str, Facts]:
+    """The driver's side: what each party says of its columns and classes."""
+    facts = {}
+    for name, answer in circle.tell(Introduce(attempt, tuple(keys))).items():
+        if not isinstance(answer, Facts):
+            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to the introduction.")
+        facts[name] = answer
+    return facts
+
+
+class Membership:
+    """A party's side: one plan, one fresh key pair for as long as the process lives."""
+
+    def __init__(self, name: str, policy: Policy, identity: Identity) -> None:
+        self.name, self.policy, self.identity = name, policy, identity
+        self.plan: Plan | None = None
+        self._pair_keys = PairKeys.fresh()
+        self._attempt = -1
+
+    def consent(self, request: Propose) -> Consent:
+        """Sign the plan, if the owner's rules allow it. What becomes known: that they do."""
+        plan = Plan.read(request.plan)
+        if self.plan is not None and plan.digest != self.plan.digest:
+            raise ProtocolError("The driver proposes another plan than the one this party consented to.")
+        if self.plan is None:
+            self._check(plan, request)
+        self.plan = plan
+        public = self._pair_keys.public
+        signature = self.identity.sign("consent", _consented(plan, self.name, public))
+        return Consent(public, self.identity.certificate, signature)
+
+    def _check(self, plan: Plan, request: Propose) -> None:
+        self.policy.check(plan)
+        if plan.fingerprints.get(self.name) != self.identity.fingerprint:
+            raise IdentityError(f"The plan does not name this party as {self.name!r} with the certificate it has.")
+        if plan.coordinator:
+            if fingerprint(request.certificate) != plan.coordinator:
+                raise IdentityError("The driver's certificate is not the one the plan names.")
+            verify(request.certificate, "plan", plan.digest, request.signature)
+
+    def meet(self, request: Introduce) -> Mapping[int, bytes]:
+        """Secrets with every other party whose signed key is pinned in the plan."""
+        plan = self.agreed_plan
+        if request.attempt <= self._attempt:
+            raise PrivacyError("The driver repeats an attempt that this party has already made.")
+        names = [key.name for key in request.keys]
+        if len(set(names)) != len(names) or self.name not in names:
+            raise ProtocolError("The introduction names a party twice, or not this one.")
+        secrets = {}
+        for key in request.keys:
+            check_key(plan, key)
+            if key.name == self.name:
+                if key.public_key != self._pair_keys.public:
+                    raise PrivacyError("The driver shows the others a key for this party that is not its own.")
+                continue
+            if plan.protection == "masked":
+                secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
+        self._attempt = request.attempt
+        return secrets
+
+    @property
+    def agreed_plan(self) -> Plan:
+        """The plan this party has consented to."""
+        if self.plan is None:
+            raise ProtocolError("The driver asks before this party has consented to a plan.")
+        return self.plan

@@ -1,0 +1,91 @@
+"""What a party has already answered, so that it never answers the same step for other cuts or another set of parties.
+
+The journal lies in the party's audit log: a process that was killed and started again still knows.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from hedgerow.errors import PrivacyError
+
+SETUP = -1
+"""The round under which counts and moments are written down."""
+
+
+class Log(Protocol):
+    """An append-only log that survives the process."""
+
+    def note(self, event: str, **facts: int | str | list[str]) -> None:
+        """Write one line."""
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """What was written."""
+
+
+class NoLog:
+    """Nothing is kept: for parties that live in one process and end with it."""
+
+    def note(self, event: str, **facts: int | str | list[str]) -> None:
+        """Nothing."""
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """None."""
+        return iter(())
+
+
+class Journal:
+    """Steps of rounds that sums were given for: what was told up to the step, and for which parties."""
+
+    def __init__(self, log: Log, run: str) -> None:
+        self.log, self.run = log, run
+        self.answered: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
+        self.finished: dict[int, str] = {}
+        for line in log.lines():
+            if line.get("run") == run and line["event"] == "answered":
+                parties = tuple(int(p) for p in line["parties"])
+                self.answered[line["round"], line["step"]] = (line["told"], parties)
+            elif line.get("run") == run and line["event"] == "finished":
+                self.finished[line["round"]] = line["trees"]
+        self._told = b""
+
+    def begin(self, state: bytes) -> None:
+        """A round (or the setup) begins from this state: everything its gradients depend on."""
+        self._told = state
+
+    def answer(self, round_: int, step: int, content: bytes, parties: Sequence[int], may_shrink: bool) -> None:
+        """Write down that this step is about to be answered; refuse it if it was answered otherwise before.
+
+        `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
+        again for fewer parties: nothing of it can have been opened, because one of them did not answer.
+        """
+        told = hashlib.sha256(self._told + content).digest()
+        known = self.answered.get((round_, step))
+        entry = (told.hex(), tuple(parties))
+        if known is not None and known != entry:
+            same, before = known[0] == entry[0], set(known[1])
+            later = (round_, step + 1) in self.answered
+            if not (may_shrink and same and set(parties) < before and not later):
+                raise PrivacyError(
+                    f"Step {step} of round {round_} was answered before for other cuts or other parties; "
+                    "the difference would show single parties' rows, so this party stops."
+                )
+        if known != entry:
+            names = [str(p) for p in parties]
+            self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
+            self.answered[round_, step] = entry
+        self._told = told
+
+    def finish(self, round_: int, trees: str) -> None:
+        """A round's trees are complete; refuse other trees than those finished before."""
+        self.check(round_, trees)
+        if round_ not in self.finished:
+            self.log.note("finished", run=self.run, round=round_, trees=trees)
+            self.finished[round_] = trees
+
+    def check(self, round_: int, trees: str) -> None:
+        """Refuse trees of a round other than those this party helped to finish."""
+        if self.finished.get(round_, trees) != trees:
+            raise PrivacyError(
+                f"The driver shows other trees of round {round_} than this party helped to grow; start a new run."
+            )

@@ -1,0 +1,215 @@
+"""A data owner's side of a run: hears frames, answers frames, and nothing else.
+
+Sees in the clear.  What the driver sends: the plan, the others' certificates, what was agreed, the trees.
+Gives away only what `messages` lists, each answer noted in the party's own audit log before it leaves.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import msgspec
+import numpy as np
+
+from hedgerow import messages as m
+from hedgerow.data.table import Table
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.identity import Identity
+from hedgerow.plan import Plan
+from hedgerow.policy import Policy
+from hedgerow.protocols import ensemble
+from hedgerow.protocols.agreeing import loss_of, own_facts, shaped
+from hedgerow.protocols.begun import BegunRows, forest_of
+from hedgerow.protocols.cut_points import OwnRows
+from hedgerow.protocols.horizontal import Growing, drawn
+from hedgerow.protocols.joining import Membership
+from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.trees.forest import Forest
+from hedgerow.wire import MOST_SMALL, decode_request, encode
+
+Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
+
+
+@dataclass(frozen=True, eq=False)
+class Owner:
+    """Whose data it is: tables, rules, identity and log."""
+
+    name: str
+    own_table: Table
+    own_valid: Table | None
+    policy: Policy
+    identity: Identity
+    log: Log | None = None
+
+
+class Party:
+    """Answers the driver's frames, one at a time."""
+
+    def __init__(self, owner: Owner, threads: int, keep_model: Callable[[bytes], None] | None = None) -> None:
+        self.owner, self.threads, self.keep_model = owner, threads, keep_model
+        self.log = owner.log or NoLog()
+        self.member = Membership(owner.name, owner.policy, owner.identity)
+        self.rows: OwnRows | None = None
+        self.begun: BegunRows | None = None
+        self.growing: Growing | None = None
+        self.round_set: tuple[int, ...] = ()
+
+    def answer(self, frame: bytes) -> bytes:
+        """The answer to one frame; every one is noted before it leaves."""
+        request = decode_request(frame, MOST_SMALL)
+        if not isinstance(request, (m.Propose, m.Introduce)):
+            self._introduced.hear(frame)
+        reply = self._reply(request, frame)
+        out = encode(reply)
+        if self.owner.log is not None:
+            digest = hashlib.sha256(out).hexdigest()
+            self.log.note("sent", message=type(reply).__name__, bytes=len(out), sha256=digest)
+        return out
+
+    def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
+        if isinstance(request, m.Propose):
+            return self.member.consent(request)
+        if isinstance(request, m.Introduce):
+            return self._introduce(request, frame)
+        if isinstance(request, (m.AskCounts, m.AskMoments, m.AskHistograms, m.AskLeafSums, m.FinishRound)):
+            return self._sums(request)
+        if isinstance(request, m.Agree):
+            return self._agree(request, frame)
+        if isinstance(request, m.Begin):
+            return self._begin(request)
+        if isinstance(request, m.AskLocalCuts) and self.plan.cut_points == "local":
+            return self._agreed.local_cuts(self.plan.params.max_bin, self.threads)
+        if isinstance(request, m.AskTrees) and self.plan.method != "horizontal":
+            return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
+        if isinstance(request, m.Farewell):
+            if self.keep_model is not None:
+                self.keep_model(request.model)
+            return m.Done()
+        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    @property
+    def plan(self) -> Plan:
+        """What this party has consented to."""
+        return self.member.agreed_plan
+
+    @property
+    def _introduced(self) -> Told:
+        if not hasattr(self, "told"):
+            raise ProtocolError("The driver asks before it has introduced the other parties.")
+        return self.told
+
+    @property
+    def _agreed(self) -> OwnRows:
+        if self.rows is None:
+            raise ProtocolError("The driver asks before columns and classes are agreed.")
+        return self.rows
+
+    def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
+        secrets = self.member.meet(request)
+        names = self.plan.names
+        self.present = self.alive = tuple(sorted(names.index(key.name) for key in request.keys))
+        self.hiding = Hiding(self.plan, names.index(self.owner.name), secrets, self.threads)
+        self.told = Told(self.plan)
+        self.told.hear(frame)
+        self.growing = None
+        if not hasattr(self, "journal"):
+            self.journal = Journal(self.log, self.plan.digest.hex())
+        return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+
+    def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
+        owner = self.owner
+        self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
+        if self.rows is None or self.rows.agreement != self.agreement:
+            valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
+            own = shaped(owner.own_table, request, owner.policy)
+            self.rows = OwnRows(own, valid, request.classes, self.plan.goal.scale_pos_weight, self.agreement)
+            self.begun = None
+        self.journal.begin(self.agreement)
+        return m.Done()
+
+    def _begin(self, request: m.Begin) -> m.Done:
+        plan, rows = self.plan, self._agreed
+        rows.forget_keys()
+        forest = forest_of(request.forest, rows.table.columns, loss_of(plan, self.classes).n_trees)
+        if self.begun is None or not self.begun.same(request):
+            self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes), self.threads)
+        n_trees = self.begun.loss.n_trees
+        first = forest.n_trees // n_trees
+        self.state = hashlib.sha256(self.agreement + self.begun.digest).digest()
+        for round_ in range(first):
+            digest = trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees))
+            self.journal.check(round_, digest)
+            self._advance(digest)
+        local = self.begun.local_rows(forest, self.threads)
+        metric = self.begun.metric if plan.goal.follow else None
+        self.growing = Growing(plan, self.begun.grid, local, metric, first)
+        return m.Done()
+
+    def _advance(self, trees: str) -> None:
+        """What the gradients of the next round depend on."""
+        self.state = hashlib.sha256(self.state + trees.encode()).digest()
+
+    def _sums(self, request: Summing) -> m.Answer:
+        if isinstance(request, (m.AskCounts, m.AskMoments)):
+            return self._setup_sums(request)
+        if self.growing is None:
+            raise ProtocolError("The driver asks for trees before they have begun.")
+        self._check_set(request)
+        if request.level == 0:
+            self.journal.begin(self.state)
+        content = encode(msgspec.structs.replace(request, parties=()))
+        shrinks = self.plan.on_loss == "continue" and (request.level == 0 or isinstance(request, m.FinishRound))
+        self.journal.answer(request.round, request.level, content, request.parties, shrinks)
+        if isinstance(request, m.AskHistograms):
+            words = self.growing.histograms(request)
+        elif isinstance(request, m.AskLeafSums):
+            words = self.growing.leaf_sums(request)
+        else:
+            words = self.growing.finish(request)
+            self._finished(request, content, self.growing)
+        if self.hiding.own_number not in request.parties:
+            return m.Done()
+        return self.hiding.sums(words, request.parties, self.told)
+
+    def _setup_sums(self, request: m.AskCounts | m.AskMoments) -> m.Answer:
+        step = request.step if isinstance(request, m.AskCounts) else 1 << 20
+        self.journal.answer(SETUP, step, encode(request), self.present, False)
+        own = self._agreed
+        words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
+        return self.hiding.sums(words, self.present, self.told)
+
+    def _check_set(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound) -> None:
+        """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out."""
+        finishes, parties = isinstance(request, m.FinishRound), tuple(request.parties)
+        if not finishes and request.level > 0 and parties != self.round_set:
+            raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
+        if (
+            self.plan.on_loss == "continue"
+            and (finishes or self.plan.party_share == 1)
+            and set(parties) < set(self.alive)
+        ):
+            self.alive = tuple(p for p in self.alive if p in parties)
+        expected = self.alive if finishes else drawn(self.plan, request.round, self.alive)
+        if parties != expected and (finishes or self.plan.on_loss == "wait" or not set(parties) <= set(self.alive)):
+            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+        if request.level == 0:
+            self.round_set = parties
+
+    def _finished(self, request: m.FinishRound, content: bytes, growing: Growing) -> None:
+        if request.round < growing.round or request.round in self.journal.finished:
+            return
+        # Without a log nothing outlives this process, and a hash of what was said tells rounds apart as well.
+        kept = self.owner.log is not None
+        digest = trees_digest(growing.trees(request)) if kept else hashlib.sha256(content).hexdigest()
+        self.journal.finish(request.round, digest)
+        self._advance(digest)
+
+
+def trees_digest(forest: Forest) -> str:
+    """A hash of what trees say to a row; not of gains and covers, which a party is not told."""
+    whole = hashlib.sha256()
+    for field in fields(Forest):
+        if field.name not in ("gains", "covers"):
+            whole.update(np.ascontiguousarray(getattr(forest, field.name)).tobytes())
+    return whole.hexdigest()

@@ -1,0 +1,133 @@
+"""Sums over all parties, of which nobody sees a part.
+
+    driver                            party (each)
+    any request     ------------->    own words + pads shared with every other party of the request
+                    <-------------    MaskedSums
+    adds the words of all: the pads cancel
+
+Sees in the clear.  Driver: the sum over the parties named in the request, and nothing if one part is missing.
+                    Party: its own words.  Nobody: another party's words (of two parties, each learns the other's).
+
+Pads are keyed by the secret of the pair and a hash of everything the driver has said so far, the request included:
+parties that were told different things have pads that do not cancel, and no pad is used for two requests.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
+from hedgerow.messages import Answer, MaskedSums, PlainSums, Request
+from hedgerow.plan import FEWEST_MASKED, Plan
+from hedgerow.privacy import masks
+from hedgerow.wire import MOST_SMALL, Corridor, sized
+
+ROOM = 4096
+"""Bytes an answer may have beside its words."""
+
+
+class Circle:
+    """The driver's side: all parties that take part, asked together."""
+
+    def __init__(self, corridor: Corridor, plan: Plan, present: Sequence[str], deadline: float) -> None:
+        self.corridor, self.plan, self.present, self.deadline = corridor, plan, tuple(present), deadline
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Who is present, by number in the plan."""
+        return tuple(i for i, name in enumerate(self.plan.names) if name in self.present)
+
+    def tell(self, request: Request, most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
+        """Everyone's answer to the same request; a party that does not answer is lost."""
+        return self._asked(self.present, request, most_bytes)
+
+    def ask_one(self, party: str, request: Request) -> Answer:
+        """One party's answer; the others do not hear the request."""
+        return self._asked((party,), request, MOST_SMALL)[party]
+
+    def _asked(self, parties: Sequence[str], request: Request, most_bytes: int) -> dict[str, Answer]:
+        answers, missing = self.corridor.ask(dict.fromkeys(parties, request), self.deadline, most_bytes)
+        if missing:
+            reasons = getattr(self.corridor.transport, "reasons", {})
+            said = " ".join(f"{p!r} said: {reasons[p]}" for p in sorted(missing) if p in reasons)
+            names = ", ".join(map(repr, sorted(missing)))
+            raise PartyLost(f"No answer from {names}. {said}".strip(), missing)
+        return {party: answers[party] for party in parties}
+
+    def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
+        """The sum of these parties' words; the others hear the request too, and say nothing.
+
+        What becomes known here: the sum. If a part is missing, nothing.
+        """
+        answers = self.tell(request, 8 * n_words + ROOM)
+        names = [self.plan.names[i] for i in parties]
+        if self.plan.protection == "plain":
+            return np.asarray(sum(_words(answers[name], PlainSums, "words", n_words, name) for name in names))
+        opened = masks.unmasked_sum(
+            [_words(answers[name], MaskedSums, "masked_words", n_words, name) for name in names]
+        )
+        return np.asarray(opened, np.int64)
+
+    def lose(self, parties: frozenset[str]) -> None:
+        """Go on without these; too few left is an error."""
+        left = tuple(p for p in self.present if p not in parties)
+        fewest = FEWEST_MASKED if self.plan.protection == "masked" else 1
+        if self.plan.drawn(len(left)) < fewest:
+            raise PartyLost(
+                f"{', '.join(map(repr, sorted(parties)))} is lost and only {len(left)} parties remain; "
+                f"at least {fewest} must. Resume the run when it is back.",
+                parties,
+            )
+        self.present = left
+
+
+def _words(answer: Answer, kind: type[Answer], field: str, n_words: int, name: str) -> NDArray[Any]:
+    if not isinstance(answer, kind):
+        raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where {kind.__name__} was asked for.")
+    return sized(getattr(answer, field), n_words, "words")
+
+
+class Told:
+    """Everything the driver has said to a party in this attempt, as one hash."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.chain = hashlib.sha256(b"hedgerow said" + plan.digest).digest()
+
+    def hear(self, frame: bytes) -> None:
+        """One more request."""
+        self.chain = hashlib.sha256(self.chain + hashlib.sha256(frame).digest()).digest()
+
+
+class Hiding:
+    """A party's side: gives its words away only as the plan says."""
+
+    def __init__(self, plan: Plan, own_number: int, pair_secrets: Mapping[int, bytes], threads: int) -> None:
+        self.plan, self.own_number, self.threads = plan, own_number, threads
+        self.pair_secrets = pair_secrets
+
+    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:
+        """A part of the sum over these parties: masked for each other one, or plain where that was accepted."""
+        self._check(parties)
+        if self.plan.protection == "plain":
+            return PlainSums(own_words.reshape(-1))
+        peers = [p for p in parties if p != self.own_number]
+        set_ = np.array(sorted(parties), "<u4").tobytes()
+        said = hashlib.sha256(told.chain + set_).digest()
+        keys = [masks.pad_key(self.pair_secrets[p], said) for p in peers]
+        return MaskedSums(masks.mask(own_words, keys, [p < self.own_number for p in peers], self.threads))
+
+    def _check(self, parties: Sequence[int]) -> None:
+        if self.own_number not in parties or len(set(parties)) != len(parties):
+            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+        if self.plan.protection == "plain":
+            return
+        fewest = 2 if self.plan.allow_two else FEWEST_MASKED
+        if len(parties) < fewest:
+            raise PrivacyError(
+                f"A sum over {len(parties)} parties would show one party's part; at least {fewest} must take part."
+            )
+        if any(p not in self.pair_secrets for p in parties if p != self.own_number):
+            raise PrivacyError("A sum was asked for with a party that was never introduced.")

@@ -1,0 +1,107 @@
+"""All parties in this process, for research and tests: the same messages, masks and checks as between real ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.federation import Federation, Horizontal
+from hedgerow.identity import Identity
+from hedgerow.model import Model
+from hedgerow.plan import Goal, Member, Plan
+from hedgerow.policy import ALLOW_ALL
+from hedgerow.protocols.driving import Driver, State, run
+from hedgerow.protocols.journal import Log
+from hedgerow.protocols.party import Owner, Party
+from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.boost import Callback
+from hedgerow.trees.params import TreeParams
+from hedgerow.wire import Corridor, Listener
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What is simulated, and what is done along the way."""
+
+    parties: Mapping[str, Table]
+    valid: Mapping[str, Table] = field(default_factory=dict)
+    threads: int = 1
+    callbacks: Sequence[Callback] = ()
+    listeners: tuple[Listener, ...] = ()
+    logs: Mapping[str, Log] = field(default_factory=dict)
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    state: State | None = None
+    keep: Any = None
+    """Called with the state after every tree."""
+    notes: list[str] = field(default_factory=list)
+    """Filled with sentences about what the user should know."""
+
+
+def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
+    """Parties with fresh identities."""
+    identities = {name: Identity.fresh(name) for name in names}
+    return tuple(Member(name, identity.fingerprint) for name, identity in identities.items()), identities
+
+
+def federated_plan(
+    who: tuple[Member, ...], federation: Federation, goal: Goal, params: TreeParams, notes: list[str], name: str = "fit"
+) -> Plan:
+    """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
+    if not isinstance(federation, Horizontal):
+        notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
+        return Plan(name, who, goal, params, method=federation.order, protection="plain")
+    protection, two = federation.privacy.protection, False
+    if protection == "masked" and max(1, round(federation.party_share * len(who))) == 2:
+        two = True
+        notes.append("With two parties, each can subtract its own sums from the total and so learns the other's.")
+    return Plan(
+        name,
+        who,
+        goal,
+        params,
+        protection=protection,
+        cut_points=federation.cut_points,
+        columns=federation.columns,
+        party_share=federation.party_share,
+        allow_two=two,
+    )
+
+
+def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
+    """Train over all parties' tables."""
+    sim = simulation
+    if set(sim.parties) != set(plan.names):
+        raise ParameterError("The tables are not those of the plan's parties.")
+    answers = {}
+    for name in plan.names:
+        identity = sim.identities[name]
+        owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
+        answers[name] = Party(owner, sim.threads).answer
+    corridor = Corridor(InProcess(answers), sim.listeners)
+    more = {} if sim.keep is None else {"keep": sim.keep}
+    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, **more)
+    model, state = run(driver, sim.state)
+    if state.clipped:
+        sim.notes.append(
+            f"{state.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            "a smaller learning_rate or scaled labels avoid that."
+        )
+    return model, state
+
+
+def tables_of(parties: Any) -> dict[str, Table]:
+    """Named tables, one a party, from a mapping or a list of tables or of pairs (X, y)."""
+    if not isinstance(parties, Mapping):
+        if not isinstance(parties, (list, tuple)):
+            raise DataError("A federation learns from several tables: give a list of them, or a mapping by party name.")
+        parties = {f"party{i + 1}": table for i, table in enumerate(parties)}
+    tables = {}
+    for name, given in parties.items():
+        table = given if isinstance(given, Table) else Table.of(*given) if isinstance(given, tuple) else None
+        if table is None:
+            raise DataError(f"Party {name!r} must have a Table, or a pair of table and labels.")
+        tables[str(name)] = table
+    if not tables:
+        raise DataError("There is no party; give at least one table.")
+    return tables

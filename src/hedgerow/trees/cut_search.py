@@ -1,0 +1,159 @@
+"""Cut points from counts of prefixes alone: what a federation asks for, all columns together, a few bits a round.
+
+A value is the key of its 32-bit float (see `native/src/cuts.rs`, whose cuts these equal). Only prefixes that may hold a
+value more frequent than a bin, or a wanted quantile, are refined; one with fewer than `min_rows` rows never is, so that
+its boundary is the finest thing known of it.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+
+DIGIT_BITS = 4
+KEY_BITS = 32
+
+I64 = NDArray[np.int64]
+
+
+class Prefixes(NamedTuple):
+    """Prefixes to be counted: keys of a column with `shift` low bits left off."""
+
+    column: NDArray[np.int32]
+    prefix: NDArray[np.uint32]
+    shift: NDArray[np.uint8]
+
+
+class _Cells(NamedTuple):
+    """What is known so far: cells ordered by column and key, with the low bits left open and the rows."""
+
+    column: I64
+    start: I64
+    bits: I64
+    rows: I64
+
+    def at(self, which: NDArray[np.bool_] | I64) -> "_Cells":
+        return _Cells(*(part[which] for part in self))
+
+
+class CutSearch:
+    """Cuts of several columns; `present` is how many rows have a value in each."""
+
+    def __init__(self, present: I64, max_bin: int, min_rows: int) -> None:
+        self.n_columns, self.max_bin, self.min_rows = len(present), max_bin, min_rows
+        column = np.flatnonzero(present)
+        zero = np.zeros_like(column)
+        self.cells = _Cells(column, zero, zero + KEY_BITS, np.asarray(present[column], np.int64))
+        self.wanted = self._wanted()
+
+    def ask(self) -> Prefixes:
+        """The prefixes to be counted next; none when all is known."""
+        return digits(self.cells.at(self.wanted))
+
+    def tell(self, counts: I64) -> None:
+        """What was counted, in the order asked for."""
+        chosen = self.cells.at(self.wanted)
+        asked = digits(chosen)
+        shift = asked.shift.astype(np.int64)
+        parts = _Cells(asked.column.astype(np.int64), asked.prefix.astype(np.int64) << shift, shift, counts)
+        whole = [np.concatenate(pair) for pair in zip(self.cells.at(~self.wanted), parts.at(counts > 0), strict=True)]
+        order = np.lexsort((whole[1], whole[0]))
+        self.cells = _Cells(*(part[order] for part in whole))
+        self.wanted = self._wanted()
+
+    def cuts(self) -> tuple[NDArray[np.float32], I64]:
+        """All cuts, and where each column's begin."""
+        found = []
+        for cells in self._by_column():
+            bins = self._bins(cells.rows)
+            found.append(cells.start[1:][bins[1:] != bins[:-1]].astype(np.uint32))
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in found])])
+        return _native.key_values(np.concatenate([np.empty(0, np.uint32), *found])), starts
+
+    def _by_column(self) -> list[_Cells]:
+        edges = np.searchsorted(self.cells.column, np.arange(self.n_columns + 1))
+        return [self.cells.at(np.arange(a, b)) for a, b in pairwise(edges.tolist())]
+
+    def _wanted(self) -> NDArray[np.bool_]:
+        """Which cells to refine; in a column with few cells all that can be."""
+        cells = self.cells
+        wanted = (cells.bits > 0) & (cells.rows >= self.min_rows)
+        many = np.flatnonzero(np.bincount(cells.column, minlength=self.n_columns) > self.max_bin)
+        for column in many:
+            begin, end = np.searchsorted(cells.column, [column, column + 1])
+            wanted[begin:end] &= self._wanted_of_many(cells.rows[begin:end], wanted[begin:end])
+        return wanted
+
+    def _wanted_of_many(self, rows: I64, can: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Cells that may hide a frequent value; else those that a bin's edge touches."""
+        light, bins = level(rows, self.max_bin)
+        frequent = can & (rows * bins >= light)
+        if frequent.any():
+            return frequent
+        mass = np.minimum(rows * bins, light)
+        before = np.cumsum(mass) - mass
+        bin_ = (2 * before + mass) // (2 * light)
+        last = np.concatenate([[0], bin_[:-1]])
+        # Its rows may belong to two bins, or it begins a bin, whose cut is its least key.
+        return np.asarray((before // light != (before + mass) // light) | (bin_ != last))
+
+    def _bins(self, rows: I64) -> I64:
+        if len(rows) <= self.max_bin:
+            return np.arange(len(rows))
+        light, bins = level(rows, self.max_bin)
+        mass = np.minimum(rows * bins, light)
+        return np.asarray((2 * (np.cumsum(mass) - mass) + mass) // (2 * light))
+
+
+def level(rows: I64, max_bin: int) -> tuple[int, int]:
+    """Rows of the cells that share bins, and how many bins these have; a heavier cell takes one bin of its own."""
+    light, bins = int(rows.sum()), max_bin
+    while True:
+        heavy = rows * bins >= light
+        after = int(rows.sum() - rows[heavy].sum()), max_bin - int(heavy.sum())
+        if after == (light, bins):
+            return after
+        light, bins = after
+
+
+def digits(cells: _Cells) -> Prefixes:
+    """The next digit of each cell, every value it can take."""
+    every = np.arange(1 << DIGIT_BITS)
+    shift = cells.bits - DIGIT_BITS
+    prefix = (cells.start >> shift)[:, None] + every
+    repeat = len(every)
+    return Prefixes(
+        np.repeat(cells.column, repeat).astype(np.int32),
+        prefix.reshape(-1).astype(np.uint32),
+        np.repeat(shift, repeat).astype(np.uint8),
+    )
+
+
+class RangeSearch:
+    """The least and the greatest value of a column that is not cut: labels and weights."""
+
+    def __init__(self, column: int) -> None:
+        self.column, self.ends, self.bits = column, [0], KEY_BITS
+
+    def ask(self) -> Prefixes:
+        """The prefixes to be counted next; none when both ends are known."""
+        ends = np.array(self.ends if self.bits else [], np.int64)
+        return digits(_Cells(np.full_like(ends, self.column), ends, np.full_like(ends, self.bits), ends))
+
+    def tell(self, counts: I64) -> None:
+        """Keeps the first and the last prefix that any row has."""
+        asked = self.ask()
+        found = np.flatnonzero(counts)
+        self.bits -= DIGIT_BITS
+        starts = asked.prefix[found].astype(np.int64) << self.bits
+        self.ends = sorted({int(starts[0]), int(starts[-1])}) if len(found) else []
+
+    def range(self) -> tuple[float, float] | None:
+        """The least and the greatest value; None where no row has one."""
+        if not self.ends:
+            return None
+        low, high = _native.key_values(np.array([self.ends[0], self.ends[-1]], np.uint32))
+        return float(low), float(high)

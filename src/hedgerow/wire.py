@@ -1,0 +1,129 @@
+"""Messages as bytes and back. No type name travels, only numbers; nothing is believed before it is checked.
+
+Arrays are their little-endian bytes. How many items an array must have is known to whoever reads it, from the plan and
+from what it asked for: `sized` refuses any other number before the array is used.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Union, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.channel import Transport
+from hedgerow.errors import ProtocolError
+from hedgerow.messages import ANSWERS, REQUESTS, Answer, Request
+
+VERSION = 1
+MOST_SMALL = 1 << 26
+"""Bytes of any message whose size the plan does not tell: plans, facts, grids and forests."""
+
+if sys.byteorder != "little":  # pragma: no cover
+    raise ImportError("hedgerow's messages are little-endian; this machine is not.")
+
+
+def _outgoing(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data if value.size else b""
+    raise NotImplementedError(type(value))
+
+
+def _incoming(kind: Any, value: Any) -> NDArray[Any]:
+    dtype = np.dtype(get_args(get_args(kind)[1])[0])
+    if not isinstance(value, bytes) or len(value) % dtype.itemsize:
+        raise ValueError("an array is not a whole number of items")
+    if dtype == np.bool_ and len(value) and max(value) > 1:
+        raise ValueError("a truth value is neither 0 nor 1")
+    array = np.frombuffer(value, dtype)
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_outgoing)
+_REQUESTS = msgspec.msgpack.Decoder(Union[REQUESTS], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
+_ANSWERS = msgspec.msgpack.Decoder(Union[ANSWERS], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
+
+
+def encode(message: Request | Answer) -> bytes:
+    """A frame."""
+    return _ENCODER.encode(message)
+
+
+def decode_request(frame: bytes, most_bytes: int = MOST_SMALL) -> Request:
+    """What the driver says; anything but a well-formed request is refused."""
+    return _decoded(_REQUESTS, frame, most_bytes)  # type: ignore[no-any-return]
+
+
+def decode_answer(frame: bytes, most_bytes: int) -> Answer:
+    """What a party answers; anything but a well-formed answer is refused."""
+    return _decoded(_ANSWERS, frame, most_bytes)  # type: ignore[no-any-return]
+
+
+def _decoded(decoder: Any, frame: bytes, most_bytes: int) -> Any:
+    if len(frame) > most_bytes:
+        raise ProtocolError(f"A message has {len(frame)} bytes where the plan allows {most_bytes}.")
+    try:
+        message = decoder.decode(frame)
+    except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
+        raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
+    for value in _floats(message):
+        if not np.isfinite(value):
+            raise ProtocolError("A message holds a number that is not finite.")
+    return message
+
+
+def _floats(message: Any) -> list[float]:
+    flat = []
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        flat += list(value) if isinstance(value, tuple) and name == "valid_facts" else [value]
+    return [v for v in flat if isinstance(v, float)]
+
+
+def sized(array: NDArray[Any], n: int, what: str) -> NDArray[Any]:
+    """The array, if it has so many items."""
+    if array.shape != (n,):
+        raise ProtocolError(f"A message holds {array.size} {what} where {n} were asked for.")
+    return array
+
+
+Listener = Callable[[str, str, Request | Answer, bytes], None]
+"""Told of every message: from whom, to whom, what, and its frame."""
+
+
+class Corridor:
+    """The driver's side of every conversation: one verb, `ask`."""
+
+    def __init__(self, transport: Transport, listeners: tuple[Listener, ...] = ()) -> None:
+        self.transport, self.listeners = transport, listeners
+
+    def ask(
+        self, requests: Mapping[str, Request], deadline: float, most_bytes: int = MOST_SMALL
+    ) -> tuple[dict[str, Answer], frozenset[str]]:
+        """Send each party its request; returns the answers, and who did not answer within `deadline` seconds.
+
+        An answer that cannot be read is refused with the name of the party it came from.
+        """
+        encoded: dict[int, bytes] = {}
+        frames = {}
+        for party, request in requests.items():
+            if id(request) not in encoded:
+                encoded[id(request)] = encode(request)
+            frames[party] = encoded[id(request)]
+            self._tell("driver", party, request, frames[party])
+        carried, missing = self.transport.carry(frames, deadline, most_bytes)
+        answers = {}
+        for party, frame in carried.items():
+            try:
+                answers[party] = decode_answer(frame, most_bytes)
+            except ProtocolError as error:
+                raise ProtocolError(f"Party {party!r} answered what cannot be used. {error}") from None
+            self._tell(party, "driver", answers[party], frame)
+        return answers, missing
+
+    def _tell(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
+        for listener in self.listeners:
+            listener(sender, receiver, message, frame)
