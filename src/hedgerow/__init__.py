@@ -4,6 +4,7 @@ from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
 from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
+from hedgerow.federation import Horizontal, NoPrivacy, SecureAggregation, WholeTrees
 from hedgerow.model import Model
 from hedgerow.saved import load_model
 from hedgerow.trees.boost import Round
@@ -15,9 +16,13 @@ __all__ = [
     "ForestRegressor",
     "GBDTClassifier",
     "GBDTRegressor",
+    "Horizontal",
     "Model",
+    "NoPrivacy",
     "Round",
+    "SecureAggregation",
     "Table",
+    "WholeTrees",
     "load_model",
     "partition",
     "read_table",

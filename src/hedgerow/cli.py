@@ -1,7 +1,7 @@
-"""The command line: `hedgerow train | predict | evaluate | show`.
+"""The command line: `hedgerow train | predict | evaluate | show | certs | audit`.
 
-Exit codes: 0 fine, 2 wrong usage, 3 data, model or parameters refused, 70 a fault of hedgerow's own, 130 stopped by
-Ctrl-C, 141 the reader of stdout went away.
+Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 70 a fault of
+hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 import hedgerow
+from hedgerow.commands import audit, certs
 from hedgerow.commands.evaluate import evaluate
 from hedgerow.commands.predict import predict
 from hedgerow.commands.show import show
@@ -83,6 +84,11 @@ Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for _command in (train, predict, evaluate, show):
     app.command(cls=_Command)(_command)
+for _group in (certs, audit):
+    _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)
+    for _command in _group.COMMANDS:
+        _commands.command(cls=_Command)(_command)
+    app.add_typer(_commands, name=_group.__name__.rpartition(".")[2])
 
 
 @app.callback()

@@ -1,7 +1,7 @@
 """The scikit-learn face: boosted trees and random forests as estimators."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,12 +13,16 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
+from hedgerow.federation import LEAST_CUT_ROWS, Federation, Horizontal
 from hedgerow.model import Model, classes_of
+from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
+from hedgerow.run.fitting import fit_parties
+from hedgerow.run.simulate import tables_of
 from hedgerow.saved import save
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind
-from hedgerow.trees.losses import Loss
+from hedgerow.trees.losses import Loss, LossName
 from hedgerow.trees.params import TreeParams
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
@@ -38,6 +42,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
     """What all four have in common."""
 
     _average: ClassVar[bool]
+    model_: Model
+    notes_: list[str]
+
+    def _objective(self) -> tuple[LossName | None, float]:
+        """The loss for numbers and its parameter, or None for classes."""
+        return None, 0.0
 
     def _params(self, n_columns: int) -> TreeParams:
         """The parameters of the trees, from the attributes of the same names."""
@@ -45,6 +55,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         names = {n for n in TreeParams.__dataclass_fields__ if n in own} - {"random_state", "monotone_constraints"}
         share, constraints = own["colsample_bynode"], own.get("monotone_constraints")
         chosen: dict[str, Any] = {n: own[n] for n in names}
+        if own["min_cut_rows"] is None:
+            chosen["min_cut_rows"] = LEAST_CUT_ROWS if isinstance(own["federation"], Horizontal) else 1
         chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
         return TreeParams(
             **chosen,
@@ -54,6 +66,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         )
 
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
+        if self.federation is not None:
+            return self._fit_parties(X, y, task, options)
+        if isinstance(X, Mapping) and any(isinstance(part, Table) for part in X.values()):
+            raise ParameterError(
+                "These are several parties' tables; say how they learn together: federation=Horizontal()."
+            )
         if y is None and not (isinstance(X, Table) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
@@ -71,9 +89,29 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             task["held_out"] = _held_out(held_out, options["categorical"], table)
         threads = threads_of(self.n_jobs)
         whole = Task(loss, start=start, threads=threads, callbacks=self.callbacks or (), **task)
-        self.model_: Model = train(table, self._params(table.n_columns), whole)
+        self.model_ = train(table, self._params(table.n_columns), whole)
         self.notes_ = whole.notes
         self.n_features_in_ = table.n_columns
+        return self
+
+    def _fit_parties(self, parties: Any, y: Any, task: dict[str, Any], options: dict[str, Any]) -> Self:
+        """Train over several parties' tables."""
+        eval_set, start = task.pop("eval_set"), task.pop("init_model")
+        given = [name for name, value in options.items() if value is not None and len(value)]
+        if y is not None or given:
+            what = "y" if y is not None else given[0]
+            raise ParameterError(f"With a federation, {what} belongs into each party's table; pass the tables alone.")
+        if start is not None:
+            raise ParameterError("init_model cannot be continued by a federation; leave it out.")
+        self.notes_ = []
+        threads, callbacks = threads_of(self.n_jobs), self.callbacks or ()
+        tables = tables_of(parties)
+        params = self._params(min(table.n_columns for table in tables.values()))
+        goal = Goal(*self._objective(), **task)
+        self.model_ = fit_parties(tables, eval_set, self.federation, goal, params, threads, callbacks, self.notes_)
+        self.n_features_in_ = len(self.model_.columns)
+        if self.model_.classes:
+            self.classes_ = np.array(self.model_.classes)
         return self
 
     def _table(self, X: Any) -> Table:
@@ -173,6 +211,10 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     """What both regressors have in common."""
 
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
+        name, parameter = self._objective()
+        return Loss(name or "squared", parameter), ()
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The expected label of each row."""
         table = self._table(X)
@@ -218,7 +260,9 @@ class GBDTClassifier(_Boosted, _Classifier):
 
     Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts,
     `constant_hessian` counts every row as 1 instead of its second derivative, `min_cut_rows` keeps cuts from telling
-    values apart that fewer rows share. `random_state=None` is 0: the same call gives the same forest.
+    values apart that fewer rows share (None: 1, in a horizontal federation 50), `min_child_rows` is the least number of
+    rows of a child. `random_state=None` is 0: the same call gives the same forest. With a
+    `federation`, `fit` takes the parties' tables.
     """
 
     _two, _many = "logistic", "softmax"
@@ -244,7 +288,9 @@ class GBDTClassifier(_Boosted, _Classifier):
         base_score: float | None = None,
         gradient_bits: int = 20,
         constant_hessian: bool = False,
-        min_cut_rows: int = 1,
+        min_cut_rows: int | None = None,
+        min_child_rows: int = 1,
+        federation: Federation | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -268,6 +314,8 @@ class GBDTClassifier(_Boosted, _Classifier):
         self.gradient_bits = gradient_bits
         self.constant_hessian = constant_hessian
         self.min_cut_rows = min_cut_rows
+        self.min_child_rows = min_child_rows
+        self.federation = federation
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -302,7 +350,9 @@ class GBDTRegressor(_Boosted, _Regressor):
         base_score: float | None = None,
         gradient_bits: int = 20,
         constant_hessian: bool = False,
-        min_cut_rows: int = 1,
+        min_cut_rows: int | None = None,
+        min_child_rows: int = 1,
+        federation: Federation | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -328,15 +378,17 @@ class GBDTRegressor(_Boosted, _Regressor):
         self.gradient_bits = gradient_bits
         self.constant_hessian = constant_hessian
         self.min_cut_rows = min_cut_rows
+        self.min_child_rows = min_child_rows
+        self.federation = federation
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
-        parameter = {"tweedie": self.tweedie_variance_power, "huber": self.huber_slope}.get(self.objective, 0.0)
+    def _objective(self) -> tuple[LossName | None, float]:
         if self.objective not in ("squared", "poisson", "tweedie", "huber"):
             raise ParameterError(f"objective must be squared, poisson, tweedie or huber; it is {self.objective!r}.")
-        return Loss(self.objective, parameter), ()  # type: ignore[arg-type]  # just checked
+        parameter = {"tweedie": self.tweedie_variance_power, "huber": self.huber_slope}.get(self.objective, 0.0)
+        return self.objective, parameter  # type: ignore[return-value]  # just checked
 
 
 class _RandomForest(_Estimator):
@@ -357,7 +409,9 @@ class _RandomForest(_Estimator):
         gamma: float = 0.0,
         reg_lambda: float = 0.0,
         gradient_bits: int = 20,
-        min_cut_rows: int = 1,
+        min_cut_rows: int | None = None,
+        min_child_rows: int = 1,
+        federation: Federation | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -373,6 +427,8 @@ class _RandomForest(_Estimator):
         self.reg_lambda = reg_lambda
         self.gradient_bits = gradient_bits
         self.min_cut_rows = min_cut_rows
+        self.min_child_rows = min_child_rows
+        self.federation = federation
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -405,5 +461,5 @@ class ForestClassifier(_RandomForest, _Classifier):
 class ForestRegressor(_RandomForest, _Regressor):
     """A random forest for numbers: the mean of the leaves. Parameters as for `ForestClassifier`."""
 
-    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
-        return Loss("squared"), ()
+    def _objective(self) -> tuple[LossName | None, float]:
+        return "squared", 0.0

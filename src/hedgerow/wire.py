@@ -4,6 +4,7 @@ Arrays are their little-endian bytes. How many items an array must have is known
 from what it asked for: `sized` refuses any other number before the array is used.
 """
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Union, get_args
@@ -20,18 +21,28 @@ VERSION = 1
 MOST_SMALL = 1 << 26
 """Bytes of any message whose size the plan does not tell: plans, facts, grids and forests."""
 
+SMALL = 4096
+"""Bytes of an array below which copying it is cheaper than a view of it."""
+
 if sys.byteorder != "little":  # pragma: no cover
     raise ImportError("hedgerow's messages are little-endian; this machine is not.")
 
 
 def _outgoing(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data if value.size else b""
+        if value.nbytes < SMALL:
+            return value.tobytes()
+        return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
     raise NotImplementedError(type(value))
 
 
+@functools.cache
+def _dtype(kind: Any) -> Any:
+    return np.dtype(get_args(get_args(kind)[1])[0])
+
+
 def _incoming(kind: Any, value: Any) -> NDArray[Any]:
-    dtype = np.dtype(get_args(get_args(kind)[1])[0])
+    dtype = _dtype(kind)
     if not isinstance(value, bytes) or len(value) % dtype.itemsize:
         raise ValueError("an array is not a whole number of items")
     if dtype == np.bool_ and len(value) and max(value) > 1:

@@ -49,6 +49,14 @@ def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(int(numbers[i]) for i in order[:n]))
 
 
+CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
+"""What a node is to a party: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
+
+ONE = np.packbits(np.eye(256, dtype=np.bool_), axis=1, bitorder="little").view(np.uint64)
+UP_TO = np.packbits(np.tri(256, dtype=np.bool_), axis=1, bitorder="little").view(np.uint64)
+"""Sets of one bin, and of the bins up to one."""
+
+
 def _no_cuts() -> Cuts:
     none = np.empty(0, np.int64)
     few = none.astype(np.int32)
@@ -151,20 +159,18 @@ class Growing:
 
     def _start(self, round_: int) -> None:
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
-        roots = Nodes(np.arange(self.n_trees), np.zeros(self.n_trees, np.int64))
-        self.frontier = self.leaves = set(zip(*map(np.ndarray.tolist, roots), strict=True))
+        self.status = np.zeros((self.n_trees, 64), np.uint8)
+        self.status[:, 0] = LOWEST
         self.sizes = np.ones(self.n_trees, np.int64)
         self.cuts: list[Cuts] = []
-        self.asked: set[tuple[int, int]] = set()
 
     def histograms(self, request: AskHistograms) -> NDArray[np.int64]:
         """Own sums at the nodes asked for."""
         self._follow(request)
         nodes = _nodes(request.nodes)
-        keys = set(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
-        if not keys or len(keys) != len(nodes.tree) or not keys <= self.frontier - self.asked:
+        if not len(nodes.tree) or not self._are(nodes, (LOWEST,)):
             raise ProtocolError("The driver asks for nodes that are not at the lowest level, or twice.")
-        self.asked |= keys
+        self.status[nodes] = ASKED
         parts = [self.rows.histograms(nodes).reshape(-1)]
         if self.plan.params.min_child_rows > 1:
             parts.append(self.rows.counts(nodes).reshape(-1))
@@ -226,13 +232,24 @@ class Growing:
         self.rows.divide(cuts)
         self.cuts.append(cuts)
         self.depth += 1
-        tree = np.repeat(cuts.nodes.tree, 2).tolist()
-        children = (np.repeat(cuts.child, 2) + np.tile([0, 1], len(cuts.child))).tolist()
-        self.frontier = set(zip(tree, children, strict=True))
-        gone = set(zip(cuts.nodes.tree.tolist(), cuts.nodes.node.tolist(), strict=True))
-        self.leaves = (self.leaves - gone) | self.frontier
+        last = int(cuts.child.max()) + 2
+        if last > self.status.shape[1]:
+            self.status = np.concatenate([self.status, np.zeros((self.n_trees, last), np.uint8)], axis=1)
+        self.status[self.status >= LOWEST] = LEAF
+        self.status[cuts.nodes] = CUT
+        for side in (0, 1):
+            self.status[cuts.nodes.tree, cuts.child + side] = LOWEST
         self.sizes += 2 * np.bincount(cuts.nodes.tree, minlength=self.n_trees)
-        self.asked = set()
+
+    def _are(self, nodes: Nodes, wanted: Sequence[int]) -> bool:
+        """Whether these nodes are there, each named once, and of the wanted kind."""
+        tree, node = nodes
+        if not len(tree):
+            return True
+        if tree.min() < 0 or node.min() < 0 or tree.max() >= self.n_trees or node.max() >= self.status.shape[1]:
+            return False
+        named = set((tree * self.status.shape[1] + node).tolist())
+        return len(named) == len(tree) and set(self.status[nodes].tolist()) <= set(wanted)
 
     def _checked(self, listed: CutList) -> Cuts:
         """The cuts, if they cut nodes of the lowest level on the agreed grid, once each, and number the children on."""
@@ -243,8 +260,7 @@ class Growing:
             raise ProtocolError("The driver's cuts are deeper than the plan's depth, or not well formed.")
         child, column, bin_, missing_left = listed.child, listed.column, listed.bin, listed.missing_left
         cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets.reshape(n, 4))
-        keys = set(zip(listed.tree.tolist(), listed.node.tolist(), strict=True))
-        if len(keys) != n or not keys <= self.frontier or (np.diff(listed.tree) < 0).any():
+        if not self._are(cuts.nodes, (LOWEST, ASKED)) or (listed.tree[1:] < listed.tree[:-1]).any():
             raise ProtocolError("The driver cuts a node that is not at the lowest level, or twice.")
         rank = np.arange(n) - np.searchsorted(listed.tree, listed.tree)
         if not np.array_equal(listed.child, self.sizes[listed.tree] + 2 * rank):
@@ -256,8 +272,8 @@ class Growing:
         return cuts
 
     def _check_leaves(self, leaves: Nodes) -> None:
-        keys = set(zip(leaves.tree.tolist(), leaves.node.tolist(), strict=True))
-        if keys != self.leaves or len(keys) != len(leaves.tree):
+        n_leaves = int(np.count_nonzero(self.status > CUT))
+        if len(leaves.tree) != n_leaves or not self._are(leaves, (LEAF, LOWEST, ASKED)):
             raise ProtocolError("The leaves that the driver names do not divide the rows of this party.")
 
 
@@ -273,11 +289,10 @@ def left_sets(grid: Grid, cuts: Cuts) -> NDArray[np.uint64]:
     categorical = grid.categorical[cuts.column]
     if (categorical != (cuts.bin < 0)).any() or (cuts.bin >= last).any():
         raise ProtocolError("The driver cuts at a place that is not on the agreed cut points.")
-    bit = np.arange(256)
-    left = bit[None, :] <= cuts.bin[:, None]
+    sets: NDArray[np.uint64] = UP_TO[cuts.bin]
     missing = grid.has_missing[cuts.column] & cuts.missing_left
-    left[missing, last[missing]] = True
-    own = np.unpackbits(np.ascontiguousarray(cuts.left_bins).view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
-    inside = bit[None, :] < (last + grid.has_missing[cuts.column])[:, None]
-    left[categorical] = (own & inside)[categorical]
-    return np.packbits(left, axis=1, bitorder="little").view(np.uint64)
+    sets[missing] |= ONE[last[missing]]
+    if categorical.any():
+        n_bins = last[categorical] + grid.has_missing[cuts.column[categorical]]
+        sets[categorical] = cuts.left_bins[categorical] & UP_TO[n_bins - 1]
+    return sets

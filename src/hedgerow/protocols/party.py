@@ -64,7 +64,7 @@ class Party:
         out = encode(reply)
         if self.owner.log is not None:
             digest = hashlib.sha256(out).hexdigest()
-            self.log.note("sent", message=type(reply).__name__, bytes=len(out), sha256=digest)
+            self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=digest)
         return out
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
@@ -73,7 +73,7 @@ class Party:
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
         if isinstance(request, (m.AskCounts, m.AskMoments, m.AskHistograms, m.AskLeafSums, m.FinishRound)):
-            return self._sums(request)
+            return self._sums(request, frame)
         if isinstance(request, m.Agree):
             return self._agree(request, frame)
         if isinstance(request, m.Begin):
@@ -150,16 +150,18 @@ class Party:
         """What the gradients of the next round depend on."""
         self.state = hashlib.sha256(self.state + trees.encode()).digest()
 
-    def _sums(self, request: Summing) -> m.Answer:
+    def _sums(self, request: Summing, frame: bytes) -> m.Answer:
         if isinstance(request, (m.AskCounts, m.AskMoments)):
-            return self._setup_sums(request)
+            return self._setup_sums(request, frame)
         if self.growing is None:
             raise ProtocolError("The driver asks for trees before they have begun.")
         self._check_set(request)
         if request.level == 0:
             self.journal.begin(self.state)
-        content = encode(msgspec.structs.replace(request, parties=()))
-        shrinks = self.plan.on_loss == "continue" and (request.level == 0 or isinstance(request, m.FinishRound))
+        # Where the set may shrink, a step is known by everything but its set.
+        goes_on = self.plan.on_loss == "continue"
+        content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
+        shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
         if isinstance(request, m.AskHistograms):
             words = self.growing.histograms(request)
@@ -172,9 +174,9 @@ class Party:
             return m.Done()
         return self.hiding.sums(words, request.parties, self.told)
 
-    def _setup_sums(self, request: m.AskCounts | m.AskMoments) -> m.Answer:
+    def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> m.Answer:
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
-        self.journal.answer(SETUP, step, encode(request), self.present, False)
+        self.journal.answer(SETUP, step, frame, self.present, False)
         own = self._agreed
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
         return self.hiding.sums(words, self.present, self.told)

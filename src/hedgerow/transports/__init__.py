@@ -1,0 +1,1 @@
+"""How frames travel; nothing here knows what a frame says."""

@@ -1,0 +1,175 @@
+"""Federations in one process for tests: every frame can be heard, lost or altered on its way."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hedgerow import ground
+from hedgerow.data import partition
+from hedgerow.data.table import Table
+from hedgerow.identity import Identity
+from hedgerow.model import classes_of
+from hedgerow.plan import Goal, Member, Plan
+from hedgerow.policy import ALLOW_ALL
+from hedgerow.pooled import Task, train
+from hedgerow.protocols.driving import Driver, run
+from hedgerow.protocols.party import Owner, Party
+from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
+from hedgerow.wire import Corridor, decode_request
+
+SMALL = TreeParams(n_estimators=3, max_depth=3, min_cut_rows=5)
+_KNOWN: dict[str, Identity] = {}
+
+
+def identity(name: str) -> Identity:
+    """The same one for a name throughout the tests; making keys takes time."""
+    return _KNOWN.setdefault(name, Identity.fresh(name))
+
+
+class Heard(NamedTuple):
+    """A message that crossed."""
+
+    sender: str
+    receiver: str
+    message: object
+    frame: bytes
+
+    @property
+    def kind(self) -> str:
+        return type(self.message).__name__
+
+
+class Federation:
+    """Parties with tables, a plan, and what crossed between them and the driver."""
+
+    def __init__(self, tables, params=SMALL, goal=Goal(), valid=None, policy=ALLOW_ALL, logs=None, **plan):  # noqa: B008
+        self.tables, self.valid, self.policy, self.logs = tables, valid or {}, policy, logs or {}
+        members = tuple(Member(name, identity(name).fingerprint) for name in tables)
+        self.plan = Plan(plan.pop("run", "a test"), members, goal, params, **plan)
+        self.heard: list[Heard] = []
+        self.parties = {name: self.party(name) for name in tables}
+        self.transport = InProcess({name: self._answer(name) for name in tables})
+
+    def party(self, name: str) -> Party:
+        """A party as it is at the start of its process."""
+        policy = self.policy[name] if isinstance(self.policy, dict) else self.policy
+        owner = Owner(name, self.tables[name], self.valid.get(name), policy, identity(name), self.logs.get(name))
+        return Party(owner, 1)
+
+    def _answer(self, name: str):
+        return lambda frame: self.parties[name].answer(frame)
+
+    def restart(self, name: str) -> None:
+        """The process of this party ends and another begins."""
+        self.parties[name] = self.party(name)
+
+    def driver(self, **more) -> Driver:
+        def listen(*what) -> None:
+            self.heard.append(Heard(*what))
+
+        more = {"deadline": 1.0, "patience": 0.1, **more}
+        return Driver(self.plan, Corridor(more.pop("transport", self.transport), (listen,)), **more)
+
+    def run(self, state=None, **more):
+        """The model and the driver's last state."""
+        return run(self.driver(**more), state)
+
+    def model(self, **more):
+        return self.run(**more)[0]
+
+    def of(self, *kinds: str) -> list[Heard]:
+        """Messages of these kinds, in order."""
+        return [heard for heard in self.heard if heard.kind in kinds]
+
+
+class Lossy(InProcess):
+    """Loses what `lose(party, request)` says, until `back` is called."""
+
+    def __init__(self, federation: Federation, lose) -> None:
+        super().__init__(federation.transport.answers)
+        self.lose, self.gone, self.returning = lose, set(), True
+
+    def wait(self, parties, deadline):
+        if self.returning:
+            self.gone -= parties
+        return parties & frozenset(self.gone)
+
+    def carry(self, frames, deadline, most_bytes):
+        self.gone |= {name for name, frame in frames.items() if self.lose(name, decode_request(frame))}
+        there = {name: frame for name, frame in frames.items() if name not in self.gone}
+        answers, _ = super().carry(there, deadline, most_bytes)
+        return answers, frozenset(frames) - frozenset(answers)
+
+
+def loss_of(goal: Goal, params: TreeParams, labels) -> tuple[Loss, tuple]:
+    if goal.objective is not None:
+        return Loss(goal.objective, goal.parameter), ()
+    classes = classes_of(labels)
+    return ground.loss_of_classes(len(classes), params.average), classes
+
+
+def pooled_model(tables, params=SMALL, goal=Goal(), valid=None):  # noqa: B008
+    """What a federation of these tables must equal."""
+    table = tables if isinstance(tables, Table) else partition.pooled(tables)
+    loss, classes = loss_of(goal, params, table.labels)
+    held_out = None
+    if goal.follow:
+        held_out = valid if isinstance(valid, Table) else partition.pooled(valid)
+    task = Task(
+        loss,
+        classes,
+        goal.base_score,
+        goal.scale_pos_weight,
+        held_out,
+        goal.eval_metric,
+        goal.early_stopping_rounds if goal.follow else None,
+    )
+    return train(table, params, task)
+
+
+def same(one, other, table=None) -> bool:
+    """Models alike to the last bit."""
+    alike = one.forest == other.forest and (one.base_score, one.history, one.columns, one.classes, one.loss) == (
+        other.base_score,
+        other.history,
+        other.columns,
+        other.classes,
+        other.loss,
+    )
+    if table is None:
+        return alike
+    return alike and np.array_equal(one.predict(table), other.predict(table))
+
+
+def values(n=400, n_columns=5, seed=0, missing=0.1):
+    """Numbers with ties and gaps, and a signal in them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_columns)).astype(np.float32)
+    X[:, 1] = np.round(X[:, 1] * 2)
+    signal = X[:, 0] + X[:, 1] * X[:, 2] / 2 + rng.normal(size=n) / 2
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, signal
+
+
+def labels(kind: str, signal):
+    """Labels of a kind: two, many, numbers or counts."""
+    if kind == "two":
+        return (signal > 0.2).astype(int)
+    if kind == "many":
+        return np.digitize(signal, [-1, 0.5, 1.5])
+    if kind == "counts":
+        return np.round(np.exp(np.clip(signal, -2, 2)))
+    return signal.astype(np.float32)
+
+
+def two_class(n_parties: int, how="even", n=300, **more) -> dict[str, Table]:
+    """Parties with two classes."""
+    X, signal = values(n)
+    return partition.rows(X, labels("two", signal), n_parties, how=how, **more)
+
+
+def params_of(**more) -> TreeParams:
+    return replace(SMALL, **more)
