@@ -10,6 +10,7 @@ from typer.models import OptionInfo
 
 import hedgerow
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
+from hedgerow.messages import disclosures
 from hedgerow.trees.params import LIMITS
 
 project = "hedgerow"
@@ -51,7 +52,10 @@ MEANINGS = {
     "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
     "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
     "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
-    "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
+    "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
+    "horizontal federation",
+    "min_child_rows": "least number of rows in a child",
+    "federation": "how several parties' tables learn together; None: one table",
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
@@ -61,6 +65,7 @@ MEANINGS = {
 }
 OTHER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
+    "federation": "`Horizontal`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
     "constant_hessian": "True or False",
@@ -92,6 +97,17 @@ def parameters() -> str:
         forest = f"`{owners[2][name]!r}`" if name in owners[2] else "-"
         limit = str(LIMITS[name]) if name in LIMITS else OTHER_LIMITS[name]
         rows.append([f"`{name}`", boosted, forest, limit, MEANINGS[name]])
+    return table(*rows)
+
+
+def disclosed() -> str:
+    """Every field of every message, who says it to whom, and how it travels."""
+    rows = [["message", "direction", "field", "travels", "tells"]]
+    last = ""
+    for line in disclosures():
+        name = f"`{line.message}`" if line.message != last else ""
+        rows.append([name, line.direction if name else "", f"`{line.field}`", line.how, line.tells])
+        last = line.message
     return table(*rows)
 
 
@@ -136,7 +152,7 @@ def shown(default: Any) -> str:
 
 def fill(app: Any, docname: str, source: list[str]) -> None:  # noqa: ARG001  # Sphinx calls it so
     """Put what the code says where a page asks for it."""
-    for name, make in {"parameters": parameters, "commands": commands}.items():
+    for name, make in {"parameters": parameters, "commands": commands, "disclosures": disclosed}.items():
         mark = f"<!-- from the code: {name} -->"
         if mark in source[0]:
             source[0] = source[0].replace(mark, make())
