@@ -52,6 +52,7 @@ test: check  ## Checks, then every test.
 
 bench: build  ## Compare with XGBoost on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled
+	$(BIN)/python -m benchmarks horizontal
 
 docs: build  ## Build the documentation into docs/_build.
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

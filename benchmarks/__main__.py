@@ -3,31 +3,65 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rich.console import Console
 
-from benchmarks import pooled
+from benchmarks import horizontal_parties, horizontal_tables, horizontal_time, pooled
+from benchmarks.horizontal_rows import print_sheets
+from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
 from benchmarks.machine import describe_machine
 from benchmarks.rows import Row, all_ok, print_table
 from benchmarks.seats import SEATS, can_sit
-from benchmarks.sets import SETS
+from benchmarks.sets import SETS, DataSet
 from benchmarks.settings import Request, Settings
 
 
 @dataclass(frozen=True)
-class Benchmark:
-    """What runs, and on which sets unless a run names its own."""
+class Part:
+    """A part of a benchmark: what runs, on which sets unless a run names its own, and how its rows are shown."""
 
+    title: str
     run: Callable[[Request], Iterator[Row]]
     full: tuple[str, ...]
     quick: tuple[str, ...]
+    sets: Mapping[str, DataSet]
+    show: Callable[[str, list[Row], Console], None] = print_table
 
 
-BENCHMARKS = {"pooled": Benchmark(pooled.run, pooled.FULL, pooled.QUICK)}
+BENCHMARKS = {
+    "pooled": {"all": Part("pooled: {ours} beside {peer}", pooled.run, pooled.FULL, pooled.QUICK, SETS)},
+    "horizontal": {
+        "tables": Part(
+            "horizontal",
+            horizontal_tables.run,
+            horizontal_tables.FULL,
+            horizontal_tables.QUICK,
+            HORIZONTAL_SETS,
+            print_sheets,
+        ),
+        "time": Part(
+            "horizontal: masked parties beside pooled training and {peer}",
+            horizontal_time.run,
+            horizontal_time.FULL,
+            horizontal_time.QUICK,
+            HORIZONTAL_SETS,
+        ),
+        "parties": Part(
+            "horizontal",
+            horizontal_parties.run,
+            horizontal_parties.FULL,
+            horizontal_parties.QUICK,
+            HORIZONTAL_SETS,
+            print_sheets,
+        ),
+    },
+}
+
+Job = tuple[Part, Request]
 
 BUSY_CORES = 0.15  # the clock ticks of a short fit alone look like .1
 
@@ -46,7 +80,8 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(SETS)}")
+    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(HORIZONTAL_SETS)}")
+    options.add_argument("--parts", metavar="A,B", help=f"of horizontal: {', '.join(BENCHMARKS['horizontal'])}")
     options.add_argument("--threads", type=positive, default=2, metavar="N")
     options.add_argument("--bins", type=positive, default=64, metavar="N")
     options.add_argument("--ours", choices=SEATS, default="hedgerow", help="xgboost here shows the noise of a run")
@@ -60,52 +95,67 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def asked(options: Parser, given: argparse.Namespace) -> Request:
-    """The run asked for, or one sentence about what is wrong with it."""
+def asked(options: Parser, given: argparse.Namespace) -> list[Job]:
+    """The parts asked for, each with its sets, or one sentence about what is wrong with them."""
     if given.benchmark not in BENCHMARKS:
         options.error(f"there is no benchmark {given.benchmark!r}: choose from {', '.join(BENCHMARKS)}")
     if given.json and not given.json.absolute().parent.is_dir():
         options.error(f"there is no folder for {given.json}")
+    if given.ours != "hedgerow" and given.benchmark != "pooled":
+        options.error(f"{given.ours} cannot sit in our seat here: it has no such federation")
+    chosen = [(part, chosen_sets(options, given, part)) for part in chosen_parts(options, given)]
     settings = Settings(bins=given.bins, threads=given.threads)
-    request = Request(settings, chosen_sets(options, given), given.quick, given.ours)
-    for learner in (request.ours, request.peer):
+    jobs = [(part, Request(settings, sets, given.quick, given.ours)) for part, sets in at_hand(chosen)]
+    if not jobs:
+        options.error("none of the sets asked for is at hand")
+    for learner in (given.ours, jobs[0][1].peer):
         if not can_sit(learner):
             options.error(f"{learner} is not installed here with its scikit-learn face (or pass --ours xgboost)")
-    return request
+    return jobs
 
 
-def chosen_sets(options: Parser, given: argparse.Namespace) -> tuple[str, ...]:
-    """The sets the run covers."""
-    benchmark = BENCHMARKS[given.benchmark]
-    usual = benchmark.quick if given.quick else benchmark.full
+def chosen_parts(options: Parser, given: argparse.Namespace) -> list[Part]:
+    """The parts the run covers."""
+    parts = BENCHMARKS[given.benchmark]
+    names = list(parts) if given.parts is None else given.parts.split(",")
+    if unknown := [name for name in names if name not in parts]:
+        options.error(f"{given.benchmark} has no part {unknown[0]!r}: choose from {', '.join(parts)}")
+    return [parts[name] for name in names]
+
+
+def chosen_sets(options: Parser, given: argparse.Namespace, part: Part) -> tuple[str, ...]:
+    """The sets a part covers."""
+    usual = part.quick if given.quick else part.full
     names = usual if given.sets is None else tuple(given.sets.split(","))
-    if unknown := [name for name in names if name not in SETS]:
-        options.error(f"there is no data set {unknown[0]!r}: choose from {', '.join(SETS)}")
-    return present(names) or options.error("none of the sets asked for is at hand")
+    if unknown := [name for name in names if name not in part.sets]:
+        options.error(f"there is no data set {unknown[0]!r}: choose from {', '.join(part.sets)}")
+    return names
 
 
-def present(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The sets whose files are there; the others are left out with one sentence."""
-    absent = [name for name in names if not SETS[name].at_hand]
+def at_hand(chosen: list[tuple[Part, tuple[str, ...]]]) -> list[tuple[Part, tuple[str, ...]]]:
+    """The parts with the sets whose files are there; the others are left out with one sentence."""
+    absent = dict.fromkeys(name for part, names in chosen for name in names if not part.sets[name].at_hand)
     if absent:
         print(f"Left out, not in the data folder (HEDGEROW_DATA): {', '.join(absent)}.", file=sys.stderr)
-    return tuple(name for name in names if name not in absent)
+    left = [(part, tuple(name for name in names if name not in absent)) for part, names in chosen]
+    return [(part, names) for part, names in left if names]
 
 
-def collect(benchmark: str, request: Request) -> list[Row]:
+def collect(benchmark: str, part: Part, request: Request) -> list[Row]:
     """All rows; a terminal shows which came last."""
     rows = []
     with Console(stderr=True).status(benchmark) as status:
-        for row in BENCHMARKS[benchmark].run(request):
+        for row in part.run(request):
             rows.append(row)
             status.update(f"{benchmark}, after {row.name}")
     return rows
 
 
-def as_json(request: Request, rows: list[Row]) -> dict[str, Any]:
+def as_json(requests: list[Request], rows: list[Row]) -> dict[str, Any]:
     """The whole run in the form kept in files."""
-    settings = asdict(request)
+    settings = asdict(requests[0])
     settings |= settings.pop("settings")
+    settings["sets"] = list(dict.fromkeys(name for request in requests for name in request.sets))
     return {"machine": describe_machine(), "settings": settings, "rows": [row.as_json() for row in rows]}
 
 
@@ -122,16 +172,16 @@ def main() -> int:
     """Runs what was asked for and says how it went."""
     options = parser()
     given = options.parse_args()
-    request = asked(options, given)
-    rows = collect(given.benchmark, request)
-    print_table(
-        f"{given.benchmark}: {request.ours} beside {request.peer}",
-        rows,
-        Console(width=None if sys.stdout.isatty() else 120),
-    )
+    jobs = asked(options, given)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    rows = []
+    for part, request in jobs:
+        found = collect(given.benchmark, part, request)
+        part.show(part.title.format(ours=request.ours, peer=request.peer), found, console)
+        rows += found
     warn_if_busy(rows)
     if given.json:
-        given.json.write_text(json.dumps(as_json(request, rows), indent=2) + "\n")
+        given.json.write_text(json.dumps(as_json([request for _, request in jobs], rows), indent=2) + "\n")
     return 0 if all_ok(rows) else 1
 
 

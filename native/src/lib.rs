@@ -2,6 +2,7 @@
 
 pub mod cuts;
 pub mod divide;
+pub mod follow;
 pub mod gradients;
 pub mod histogram;
 pub mod matrix;

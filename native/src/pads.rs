@@ -5,6 +5,8 @@
 
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
+use hkdf::Hkdf;
+use sha2::Sha256;
 
 use crate::portable::dispatched;
 use crate::threads;
@@ -17,6 +19,17 @@ pub const MOST_WORDS: usize = 8 * u32::MAX as usize;
 const BLOCK: usize = 1024;
 /// Pad words below which another thread is not worth waking.
 const LEAST_SHARE: usize = 1 << 14;
+
+/// Keys for one request: HKDF-Expand with SHA-256 (RFC 5869) of each secret and what the request is.
+pub fn keys(secrets: &[Key], info: &[u8]) -> Vec<Key> {
+    let expanded = |secret: &Key| {
+        let mut key = [0; 32];
+        let expander = Hkdf::<Sha256>::from_prk(secret).expect("a secret is as long as a hash");
+        expander.expand(info, &mut key).expect("a key is as long as a hash");
+        key
+    };
+    secrets.iter().map(expanded).collect()
+}
 
 /// Adds to the words, or takes from them, the pad of every key.
 pub fn add_pads(words: &mut [u64], keys: &[Key], subtract: &[bool], n_threads: usize) {

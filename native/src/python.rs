@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyReadonlyArray3, PyReadwriteArray2, PyReadwriteArray3, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+    PyReadonlyArray3, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3, PyReadwriteArrayDyn,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use crate::histogram::{self, Gradients, Span};
 use crate::matrix::{self, Entries, Grid, Matrix, SparseTable};
 use crate::predict::{self, DenseBlocks, Forest, SparseBlocks};
 use crate::splits::{self, BinSet, Cut, Layout, Node, Pair, Rules};
-use crate::{pads, portable, sample};
+use crate::{follow, pads, portable, sample};
 
 /// At least one.
 type Threads = std::num::NonZeroUsize;
@@ -855,6 +856,81 @@ fn add_pads<'py>(
 }
 
 #[pyfunction]
+fn pad_keys<'py>(
+    py: Python<'py>,
+    secrets: PyReadonlyArray2<'py, u8>,
+    info: &[u8],
+) -> PyResult<Bound<'py, PyArray2<u8>>> {
+    ensure_last(secrets.shape(), 32)?;
+    let keys = pads::keys(flat!(secrets).as_chunks().0, info);
+    let n = keys.len();
+    shaped(py, keys.into_flattened(), n, 32)
+}
+
+#[derive(FromPyObject)]
+struct ToldArrays<'py> {
+    nodes: NodeArrays<'py>,
+    child: PyReadonlyArray1<'py, i64>,
+    column: PyReadonlyArray1<'py, i32>,
+    bin: PyReadonlyArray1<'py, i32>,
+    missing_left: PyReadonlyArray1<'py, bool>,
+    left_bins: PyReadonlyArray2<'py, u64>,
+}
+
+#[derive(FromPyObject)]
+struct AgreedArrays<'py> {
+    n_values: PyReadonlyArray1<'py, i64>,
+    has_missing: PyReadonlyArray1<'py, bool>,
+    categorical: PyReadonlyArray1<'py, bool>,
+}
+
+#[pyfunction]
+fn follow_cuts<'py>(
+    mut status: PyReadwriteArray2<'py, u8>,
+    mut sizes: PyReadwriteArray1<'py, i64>,
+    cuts: ToldArrays<'py>,
+    grid: AgreedArrays<'py>,
+) -> PyResult<u8> {
+    let (trees, width) = (status.shape()[0], status.shape()[1]);
+    let (status, sizes) = (flat_mut!(status), flat_mut!(sizes));
+    ensure_last(cuts.left_bins.shape(), 4)?;
+    let told = follow::Told {
+        nodes: follow::Named { tree: flat!(cuts.nodes.0.0), node: flat!(cuts.nodes.0.1) },
+        child: flat!(cuts.child),
+        column: flat!(cuts.column),
+        bin: flat!(cuts.bin),
+        missing_left: flat!(cuts.missing_left),
+        left_bins: flat!(cuts.left_bins).as_chunks::<4>().0,
+    };
+    let lengths = [told.nodes.node.len(), told.child.len(), told.column.len(), told.bin.len()];
+    let more = [told.missing_left.len(), told.left_bins.len()];
+    ensure(lengths.iter().chain(&more).all(|&n| n == told.nodes.tree.len()), "the parts of the cuts differ in length")?;
+    let agreed = follow::Agreed {
+        n_values: flat!(grid.n_values),
+        has_missing: flat!(grid.has_missing),
+        categorical: flat!(grid.categorical),
+    };
+    let columns = agreed.n_values.len();
+    ensure(sizes.len() == trees && width > 0, "one size a tree is needed")?;
+    ensure(agreed.has_missing.len() == columns && agreed.categorical.len() == columns, "the columns do not fit")?;
+    ensure(agreed.n_values.iter().all(|n| (1..256).contains(n)), "a column has too many bins")?;
+    Ok(follow::follow(status, width, sizes, &told, &agreed).map_or_else(|wrong| wrong as u8, |()| 0))
+}
+
+#[pyfunction]
+fn name_nodes<'py>(
+    mut status: PyReadwriteArray2<'py, u8>,
+    nodes: NodeArrays<'py>,
+    wanted: Vec<u8>,
+    becomes: u8,
+) -> PyResult<bool> {
+    let width = status.shape()[1];
+    let named = follow::Named { tree: flat!(nodes.0.0), node: flat!(nodes.0.1) };
+    ensure(named.tree.len() == named.node.len() && width > 0, "one tree a node is needed")?;
+    Ok(follow::name(flat_mut!(status), width, named, &wanted, becomes))
+}
+
+#[pyfunction]
 fn set_portable_only(on: bool) {
     portable::set_portable_only(on);
 }
@@ -871,6 +947,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(columns_of, m)?)?;
     m.add_function(wrap_pyfunction!(gradient_pairs, m)?)?;
     m.add_function(wrap_pyfunction!(narrow, m)?)?;
+    m.add_function(wrap_pyfunction!(follow_cuts, m)?)?;
+    m.add_function(wrap_pyfunction!(name_nodes, m)?)?;
+    m.add_function(wrap_pyfunction!(pad_keys, m)?)?;
     m.add_function(wrap_pyfunction!(histograms, m)?)?;
     m.add_function(wrap_pyfunction!(count_rows, m)?)?;
     m.add_function(wrap_pyfunction!(subtract, m)?)?;

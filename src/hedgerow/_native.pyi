@@ -25,6 +25,7 @@ __all__ = [
     "exp",
     "find_cuts_dense",
     "find_cuts_sparse",
+    "follow_cuts",
     "gradient_pairs",
     "histograms",
     "key_values",
@@ -32,7 +33,9 @@ __all__ = [
     "leaf_sums",
     "log",
     "logistic",
+    "name_nodes",
     "narrow",
+    "pad_keys",
     "set_portable_only",
     "softmax",
     "sorted_keys",
@@ -95,6 +98,32 @@ class _Layout(Protocol):
 
     @property
     def offsets(self) -> _U32: ...
+    @property
+    def has_missing(self) -> _Bools: ...
+    @property
+    def categorical(self) -> _Bools: ...
+
+class _Cuts(Protocol):
+    """Cuts of nodes, and the sets of bins that go left."""
+
+    @property
+    def nodes(self) -> _Nodes: ...
+    @property
+    def child(self) -> _I64: ...
+    @property
+    def column(self) -> _I32: ...
+    @property
+    def bin(self) -> _I32: ...
+    @property
+    def missing_left(self) -> _Bools: ...
+    @property
+    def left_bins(self) -> _U64: ...
+
+class _Agreed(Protocol):
+    """The columns of a grid."""
+
+    @property
+    def n_values(self) -> _I64: ...
     @property
     def has_missing(self) -> _Bools: ...
     @property
@@ -241,6 +270,19 @@ def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: 
 
 def add_values(scores: _F32, orders: _U32, spans: _I64, nodes: _Nodes, values: _F32, n_threads: int) -> None:
     """Add each node's value to its rows' scores (trees x rows)."""
+
+def follow_cuts(status: _U8, sizes: _I64, cuts: _Cuts, grid: _Agreed) -> int:
+    """Check told cuts and mark their nodes in `status` (trees x nodes) and `sizes`; 0, or what is wrong.
+
+    1: a node is not at the lowest level, or named twice; 2: children are misnumbered; 3: no such column; 4: the bins that
+    go left are not a cut of the grid. Nothing is changed then.
+    """
+
+def pad_keys(secrets: _U8, info: bytes) -> _U8:
+    """HKDF-Expand with SHA-256 of each secret (n x 32) and the same info, 32 bytes each."""
+
+def name_nodes(status: _U8, nodes: _Nodes, wanted: Sequence[int], becomes: int) -> bool:
+    """Whether the nodes are there, each once and of a wanted kind; if so they become that (0: stay)."""
 
 def logistic(scores: _F32) -> _F64: ...
 def softmax(scores: _F32) -> _F64:

@@ -7,7 +7,7 @@ from what it asked for: `sized` refuses any other number before the array is use
 import functools
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Union, get_args
+from typing import Any, Union, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -80,18 +80,18 @@ def _decoded(decoder: Any, frame: bytes, most_bytes: int) -> Any:
         message = decoder.decode(frame)
     except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
         raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
-    for value in _floats(message):
-        if not np.isfinite(value):
+    for name in _floats(type(message)):
+        value = getattr(message, name)
+        if value is not None and not np.isfinite(value).all():
             raise ProtocolError("A message holds a number that is not finite.")
     return message
 
 
-def _floats(message: Any) -> list[float]:
-    flat = []
-    for name in message.__struct_fields__:
-        value = getattr(message, name)
-        flat += list(value) if isinstance(value, tuple) and name == "valid_facts" else [value]
-    return [v for v in flat if isinstance(v, float)]
+@functools.cache
+def _floats(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a message that are numbers, or tuples of them."""
+    hints = get_type_hints(kind)
+    return tuple(n for n in kind.__struct_fields__ if float in (hints[n], *get_args(hints[n])))
 
 
 def sized(array: NDArray[Any], n: int, what: str) -> NDArray[Any]:

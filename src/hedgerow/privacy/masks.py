@@ -14,7 +14,6 @@ parties and the collector together. Secret keys live in this process's memory on
 never written, and have no form that could be sent.
 """
 
-import hmac
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -66,27 +65,26 @@ class PairKeys:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
 
 
-def pad_key(pair_secret: bytes, said: bytes) -> bytes:
-    """The key of the pad for one request alone; `said` is the hash of all that was said, the request included."""
-    if len(pair_secret) != KEY_BYTES or len(said) != KEY_BYTES:
+def pad_keys(pair_secrets: NDArray[np.uint8], said: bytes) -> NDArray[np.uint8]:
+    """Keys of the pads for one request alone, a row for each pair secret (HKDF-Expand with SHA-256, RFC 5869).
+
+    `said` is the hash of all that was said, the request included.
+    """
+    if pair_secrets.ndim != 2 or pair_secrets.shape[1] != KEY_BYTES or len(said) != KEY_BYTES:
         raise PrivacyError(f"A pad's key needs a pair secret and a hash of {KEY_BYTES} bytes each; the run stops.")
-    return _expand(pair_secret, b"hedgerow pad" + said)
+    return _native.pad_keys(pair_secrets, b"hedgerow pad" + said)
 
 
-def _expand(secret: bytes, info: bytes) -> bytes:
-    """The first block of HKDF-Expand with SHA-256 (RFC 5869), without the cost of an object for each key."""
-    return hmac.digest(secret, info + b"\x01", "sha256")
-
-
-def mask(words: NDArray[np.int64], keys: Sequence[bytes], subtract: Sequence[bool], threads: int) -> NDArray[np.uint64]:
+def mask(
+    words: NDArray[np.int64], keys: NDArray[np.uint8], subtract: NDArray[np.bool_], threads: int
+) -> NDArray[np.uint64]:
     """The words of this party in one row, each under a word of every key's pad: noise to whoever misses one key."""
-    if not keys:
+    if not len(keys):
         raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
-    if any(len(key) != KEY_BYTES for key in keys) or len(keys) != len(subtract):
+    if keys.ndim != 2 or keys.shape[1] != KEY_BYTES or len(keys) != len(subtract):
         raise PrivacyError(f"Every pad needs a key of {KEY_BYTES} bytes and a sign; the run stops.")
     masked_words: NDArray[np.uint64] = words.astype(np.int64, order="C").reshape(-1).view(np.uint64)
-    own_keys = np.frombuffer(b"".join(keys), np.uint8).reshape(-1, KEY_BYTES)
-    _native.add_pads(masked_words, own_keys, np.array(subtract, np.bool_), threads)
+    _native.add_pads(masked_words, keys, subtract, threads)
     return masked_words
 
 

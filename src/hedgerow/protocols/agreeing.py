@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow import ground
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, ParameterError, ProtocolError
 from hedgerow.messages import Agree, ClassLabel, Facts
 from hedgerow.plan import Goal, Plan
 from hedgerow.policy import Policy
@@ -61,6 +61,8 @@ def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:
     if goal.objective is not None:
         return ()
     found = {label for facts in said.values() for label in facts.classes}
+    if not all(np.isfinite(label) for label in found if isinstance(label, float)):
+        raise ProtocolError("A party names a class that is not a finite number.")
     if len({isinstance(label, str) for label in found}) > 1:
         raise DataError("Some parties' labels are text, others' are numbers; make them the same.")
     if len(found) < 2:
@@ -86,7 +88,18 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
                 f"Column {column.name!r} has {len(column.categories)} categories over all parties; at most {MOST_BINS} "
                 "can be told apart in a federation. Leave it out or group them."
             )
+    _check_constraints(plan.params.monotone_constraints, kept)
     return tuple(kept)
+
+
+def _check_constraints(constraints: Sequence[int], columns: Sequence[Column]) -> None:
+    if constraints and len(constraints) != len(columns):
+        raise ParameterError(
+            f"monotone_constraints has {len(constraints)} entries; the parties agree on {len(columns)} columns."
+        )
+    for constraint, column in zip(constraints, columns, strict=False):
+        if constraint and column.kind == "categorical":
+            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
 
 
 def _merged(known: Column, other: Column, party: str) -> Column:
@@ -106,16 +119,26 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         classes = tuple(np.unique(own.labels).tolist())
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
-    columns = tuple(c for c in own.columns if policy.columns is None or c.name in policy.columns)
+    columns = _given(own, policy).columns
     absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
-    return Facts(columns, classes, own.weights is not None, absent, valid is not None and valid.n_rows > 0)
+    validated = valid is not None and valid.n_rows > 0
+    weighted = any(table is not None and table.weights is not None for table in (own, valid))
+    return Facts(columns, classes, weighted, absent, validated)
 
 
 def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     """A party's side: its rows that count, in the agreed columns; a column it lacks is missing throughout."""
-    lacking = [c for c in request.columns if c.name not in table.names]
-    if policy.columns is not None:
-        strange = [c.name for c in request.columns if c.name in table.names and c.name not in policy.columns]
-        if strange:
-            raise DataError(f"The driver asks for column {strange[0]!r}, which this party's policy does not give.")
-    return ground.used(table.widened(lacking).aligned(request.columns))
+    given = _given(table, policy)
+    return ground.used(
+        given.widened([c for c in request.columns if c.name not in given.names]).aligned(request.columns)
+    )
+
+
+def _given(table: Table, policy: Policy) -> Table:
+    """Only the columns that the owner's policy gives."""
+    if policy.columns is None:
+        return table
+    unknown = [name for name in policy.columns if name not in table.names]
+    if unknown:
+        raise DataError(f"The policy gives column {unknown[0]!r}, which this party's table does not have.")
+    return table.aligned([c for c in table.columns if c.name in policy.columns])

@@ -73,19 +73,15 @@ class BegunRows:
     def __init__(self, plan: Plan, rows: OwnRows, request: Begin, loss: Loss, threads: int) -> None:
         self.plan, self.rows, self.loss, self.base = plan, rows, loss, request.base
         facts = LabelFacts(request.low, request.high, request.max_weight)
-        self._check(rows, facts)
+        rows.check(facts)
+        if request.valid_facts[2] <= 0 or abs(request.base) > float(np.finfo(np.float32).max):
+            raise ProtocolError("The first score or a greatest weight that the driver sent cannot be used.")
         self.grid = grid_of(request, rows.table.columns, plan.params.max_bin)
         self.scales = Scales(*loss.bounds(facts, request.base, plan.params.constant_hessian), plan.params.gradient_bits)
         self.metric = metric_of(plan, loss, LabelFacts(*request.valid_facts)) if plan.goal.follow else None
         self.matrix = self._bins(rows.table, self.grid, threads)
         self.valid_matrix = None if rows.valid is None else self._bins(rows.valid, self.grid, threads)
         self.digest = _digest(request)
-
-    def _check(self, rows: OwnRows, facts: LabelFacts) -> None:
-        """A range that this party's own labels leave would clip them in silence."""
-        low, high = float(rows.labels.min(initial=np.inf)), float(rows.labels.max(initial=-np.inf))
-        if low < facts.low or high > facts.high or float(rows.weights.max(initial=0)) > facts.max_weight:
-            raise ProtocolError("The agreed range of labels or weights leaves out some of this party's rows.")
 
     def same(self, request: Begin) -> bool:
         """Whether what was fixed is still the same."""

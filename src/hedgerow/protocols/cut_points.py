@@ -17,6 +17,7 @@ Sees in the clear.  Driver: over all parties together the number of rows per pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +193,7 @@ class OwnRows:
         self.table, self.valid, self.classes, self.agreement = own, valid, classes, agreement
         self.labels = ground.labels_of(own, classes)
         self.weights = ground.weights_of(own, classes, scale_pos_weight)
-        self._columns = None if isinstance(own.values, np.ndarray) else own.values.tocsc()
+        self._columns: Any = None
         self._keys: dict[int, NDArray[np.uint32]] = {}
 
     def counts(self, request: AskCounts) -> NDArray[np.int64]:
@@ -213,6 +214,8 @@ class OwnRows:
         )
 
     def _count(self, column: int, prefixes: NDArray[np.uint32], shift: int) -> NDArray[np.int64]:
+        if self._columns is None and not isinstance(self.table.values, np.ndarray):
+            self._columns = self.table.values.tocsc()
         if column not in self._keys:
             self._keys[column] = _native.sorted_keys(self._values(column))
         keys = self._keys[column]
@@ -248,7 +251,16 @@ class OwnRows:
 
     def moments(self, request: AskMoments) -> NDArray[np.int64]:
         """Own sums of labels and weights."""
-        return ground.moments(self.labels, self.weights, LabelFacts(request.low, request.high, request.max_weight))
+        facts = LabelFacts(request.low, request.high, request.max_weight)
+        self.check(facts)
+        return ground.moments(self.labels, self.weights, facts)
+
+    def check(self, facts: LabelFacts) -> None:
+        """Refuse a range that this party's own labels or weights leave: it would clip them in silence."""
+        low, high = float(self.labels.min(initial=np.inf)), float(self.labels.max(initial=-np.inf))
+        heaviest = float(self.weights.max()) if len(self.weights) else float(len(self.labels) > 0)
+        if low < facts.low or high > facts.high or heaviest > facts.max_weight or facts.max_weight <= 0:
+            raise ProtocolError("The agreed range of labels or weights leaves out some of this party's rows.")
 
     def local_cuts(self, max_bin: int, threads: int) -> LocalCuts:
         """Own quantiles. What becomes known to the driver: values of single rows."""

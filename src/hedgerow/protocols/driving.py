@@ -73,6 +73,7 @@ class Driver:
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
     """Train; every party has the model when this returns."""
     run_ = _Run(driver, state or State())
+    run_.gather()
     while True:
         try:
             model = run_.attempt()
@@ -86,25 +87,49 @@ class _Run:
     def __init__(self, driver: Driver, state: State) -> None:
         self.driver, self.state = driver, state
 
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The parties still in the run."""
+        return self.state.present or self.driver.plan.names
+
+    def gather(self) -> None:
+        """Wait until all are here for the first time."""
+        absent = self._absent(self.driver.patience)
+        if absent:
+            names, done = ", ".join(map(repr, sorted(absent))), self.state.forest.n_trees
+            raise PartyLost(
+                f"{names} did not come within {self.driver.patience:g} seconds; {done} trees are kept, "
+                "resume the run when all can be here.",
+                absent,
+            )
+
+    def _absent(self, deadline: float) -> frozenset[str]:
+        return self.driver.corridor.transport.wait(frozenset(self.present), deadline)
+
     def attempt(self) -> Model:
         """Everything from the introduction on, as far as it was not done before."""
         driver, plan = self.driver, self.driver.plan
         self.state = replace(self.state, attempt=self.state.attempt + 1)
         driver.keep(self.state)
-        present = self.state.present or plan.names
-        absent = driver.corridor.transport.wait(frozenset(present), driver.patience)
+        absent = self._absent(0)
         if absent:
-            raise PartyLost(
-                f"{', '.join(map(repr, sorted(absent)))} did not come within {driver.patience:g} seconds.", absent
-            )
-        circle = Circle(driver.corridor, plan, present, driver.deadline)
+            raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
+        circle = Circle(driver.corridor, plan, self.present, driver.deadline)
         facts = joining.introduce(circle, joining.propose(circle, driver.identity), self.state.attempt)
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
         model = self._grown(circle, shared) if plan.method == "horizontal" else ensemble.grow(circle, shared)
-        _told(circle, Farewell(encoded(model)))
+        self._say_farewell(circle, model)
         return model
+
+    def _say_farewell(self, circle: Circle, model: Model) -> None:
+        try:
+            _told(circle, Farewell(encoded(model)))
+        except PartyLost as loss:
+            if self.driver.plan.on_loss != "continue":
+                raise
+            self.driver.tell(f"{loss} The others have the model.")
 
     def wait_for(self, loss: PartyLost) -> None:
         """Until the lost parties are back; too long ends the run, to be resumed."""

@@ -78,6 +78,8 @@ def _in_turn(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]
 def own_trees(request: AskTrees, plan: Plan, rows: OwnRows, threads: int) -> OwnTrees:
     """A party's side. What becomes known: trees of its rows alone, which its policy must allow."""
     loss = loss_of(plan, rows.classes)
+    if not 1 <= request.n_rounds <= plan.params.n_estimators:
+        raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
     start = None
     if request.base is not None:
         forest = forest_of(request.forest, rows.table.columns, loss.n_trees)

@@ -18,7 +18,9 @@ A party checks what it is told to grow: cuts on the agreed grid, nodes that divi
 the plan's. It answers a step of a tree again only if everything it was told is the same.
 """
 
+import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +33,9 @@ from hedgerow.protocols.secure_sum import Circle
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
-from hedgerow.trees.grow import Grown, NoMoreSums, Summed, joined_cuts
+from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
 from hedgerow.trees.local import LocalRows
-from hedgerow.trees.splits import Cuts, Nodes, Worth
+from hedgerow.trees.splits import Cuts, Nodes
 
 PARTIES = 5
 """The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
@@ -52,9 +54,13 @@ def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
 CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
 """What a node is to a party: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 
-ONE = np.packbits(np.eye(256, dtype=np.bool_), axis=1, bitorder="little").view(np.uint64)
-UP_TO = np.packbits(np.tri(256, dtype=np.bool_), axis=1, bitorder="little").view(np.uint64)
-"""Sets of one bin, and of the bins up to one."""
+WRONG = {
+    1: "cuts a node that is not at the lowest level, or twice",
+    2: "numbers the children of its cuts in another order than agreed",
+    3: "cuts a column that is not among the agreed ones",
+    4: "cuts at a place that is not on the agreed cut points",
+}
+"""What `follow_cuts` finds."""
 
 
 def _no_cuts() -> Cuts:
@@ -109,6 +115,7 @@ class HorizontalRows:
             except PartyLost as loss:
                 self._go_on(loss)
                 if self.level:
+                    self.level += 1  # those that remain have answered this step
                     raise NoMoreSums from None
                 self.parties = drawn(self.circle.plan, self.round, self.circle.numbers)
                 continue  # nothing of this round was opened yet, so it begins anew for those that remain
@@ -168,9 +175,8 @@ class Growing:
         """Own sums at the nodes asked for."""
         self._follow(request)
         nodes = _nodes(request.nodes)
-        if not len(nodes.tree) or not self._are(nodes, (LOWEST,)):
+        if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The driver asks for nodes that are not at the lowest level, or twice.")
-        self.status[nodes] = ASKED
         parts = [self.rows.histograms(nodes).reshape(-1)]
         if self.plan.params.min_child_rows > 1:
             parts.append(self.rows.counts(nodes).reshape(-1))
@@ -185,24 +191,30 @@ class Growing:
 
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
+        if not self.level or (request.round, request.level) != (self.round, self.level):
+            raise ProtocolError("The driver finishes a round that this party did not grow.")
         if not self.finished:
             leaves = _nodes(request.leaves)
             self._check_leaves(leaves)
-            if request.round != self.round or len(request.values) != len(leaves.tree):
-                raise ProtocolError("The driver finishes a round that this party did not grow.")
+            if len(request.values) != len(leaves.tree):
+                raise ProtocolError("The driver's values are not as many as the leaves.")
             self.rows.finish_round(leaves, request.values)
             self.finished = True
         sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
         clipped, self.clipped = self.rows.clipped - self.clipped, self.rows.clipped
         return np.array([clipped, *sums], np.int64)
 
-    def trees(self, request: FinishRound) -> Forest:
-        """The round's trees, without gains and covers, which a party is not told."""
+    def digest(self, request: FinishRound) -> str:
+        """A hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
         cuts = joined_cuts([_no_cuts(), *self.cuts])
-        none = np.zeros((len(cuts.child), 2), np.int64)
-        worth = Worth(np.zeros(len(cuts.child)), none, none)
-        covers = np.zeros(len(request.values))
-        return Forest.of_round(Grown(cuts, worth, _nodes(request.leaves), None), request.values, covers, self.grid, 0.0)
+        by_set = cuts.bin < 0
+        thresholds = np.where(by_set, np.float32(0), self.grid.thresholds(cuts.column, cuts.bin))
+        order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
+        told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
+        leaves = _nodes(request.leaves)
+        last = np.lexsort((leaves.node, leaves.tree))
+        sets = cuts.left_bins[order][by_set[order]]
+        return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])
 
     def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
         if self.rows.held_out is None:
@@ -228,52 +240,28 @@ class Growing:
             self._divide(request.cuts)
 
     def _divide(self, listed: CutList) -> None:
-        cuts = self._checked(listed)
+        """Cut as told, if it is on the agreed grid, at the lowest level and no deeper than agreed."""
+        n = len(listed.tree)
+        lengths = {len(getattr(listed, name)) for name in listed.__struct_fields__[:-1]}
+        if lengths != {n} or len(listed.left_bins) != 4 * n:
+            raise ProtocolError("The driver's cuts are not well formed.")
+        if self.level == 1 or self.depth >= self.plan.params.max_depth:
+            raise ProtocolError(f"The driver cuts deeper than the {self.plan.params.max_depth} levels of the plan.")
+        child, column, bin_, missing_left = listed.child, listed.column, listed.bin, listed.missing_left
+        sets = listed.left_bins.reshape(n, 4)
+        cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets)
+        if int(self.sizes.max()) + 2 * n >= self.status.shape[1]:
+            self.status = np.concatenate([self.status, np.zeros((self.n_trees, 64 + 2 * n), np.uint8)], axis=1)
+        wrong = _native.follow_cuts(self.status, self.sizes, cuts, self.grid)
+        if wrong:
+            raise ProtocolError(f"The driver {WRONG[wrong]}.")
         self.rows.divide(cuts)
         self.cuts.append(cuts)
         self.depth += 1
-        last = int(cuts.child.max()) + 2
-        if last > self.status.shape[1]:
-            self.status = np.concatenate([self.status, np.zeros((self.n_trees, last), np.uint8)], axis=1)
-        self.status[self.status >= LOWEST] = LEAF
-        self.status[cuts.nodes] = CUT
-        for side in (0, 1):
-            self.status[cuts.nodes.tree, cuts.child + side] = LOWEST
-        self.sizes += 2 * np.bincount(cuts.nodes.tree, minlength=self.n_trees)
-
-    def _are(self, nodes: Nodes, wanted: Sequence[int]) -> bool:
-        """Whether these nodes are there, each named once, and of the wanted kind."""
-        tree, node = nodes
-        if not len(tree):
-            return True
-        if tree.min() < 0 or node.min() < 0 or tree.max() >= self.n_trees or node.max() >= self.status.shape[1]:
-            return False
-        named = set((tree * self.status.shape[1] + node).tolist())
-        return len(named) == len(tree) and set(self.status[nodes].tolist()) <= set(wanted)
-
-    def _checked(self, listed: CutList) -> Cuts:
-        """The cuts, if they cut nodes of the lowest level on the agreed grid, once each, and number the children on."""
-        n = len(listed.tree)
-        sets = listed.left_bins
-        lengths = {len(getattr(listed, name)) for name in listed.__struct_fields__} - {n, 4 * n}
-        if lengths or sets.shape != (4 * n,) or self.level == 1 or self.depth >= self.plan.params.max_depth:
-            raise ProtocolError("The driver's cuts are deeper than the plan's depth, or not well formed.")
-        child, column, bin_, missing_left = listed.child, listed.column, listed.bin, listed.missing_left
-        cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets.reshape(n, 4))
-        if not self._are(cuts.nodes, (LOWEST, ASKED)) or (listed.tree[1:] < listed.tree[:-1]).any():
-            raise ProtocolError("The driver cuts a node that is not at the lowest level, or twice.")
-        rank = np.arange(n) - np.searchsorted(listed.tree, listed.tree)
-        if not np.array_equal(listed.child, self.sizes[listed.tree] + 2 * rank):
-            raise ProtocolError("The driver numbers the children of its cuts in another order than agreed.")
-        if listed.column.min() < 0 or listed.column.max() >= self.grid.n_columns:
-            raise ProtocolError("The driver cuts a column that is not among the agreed ones.")
-        if not np.array_equal(cuts.left_bins, left_sets(self.grid, cuts)):
-            raise ProtocolError("The driver's cuts do not lie on the agreed cut points.")
-        return cuts
 
     def _check_leaves(self, leaves: Nodes) -> None:
         n_leaves = int(np.count_nonzero(self.status > CUT))
-        if len(leaves.tree) != n_leaves or not self._are(leaves, (LEAF, LOWEST, ASKED)):
+        if len(leaves.tree) != n_leaves or not _native.name_nodes(self.status, leaves, (LEAF, LOWEST, ASKED), 0):
             raise ProtocolError("The leaves that the driver names do not divide the rows of this party.")
 
 
@@ -283,16 +271,20 @@ def _nodes(listed: NodeList) -> Nodes:
     return Nodes(listed.tree, listed.node)
 
 
-def left_sets(grid: Grid, cuts: Cuts) -> NDArray[np.uint64]:
-    """The bins that go left, as the grid has them; a categorical cut's own, if it names only bins there are."""
-    last = grid.n_values[cuts.column]
-    categorical = grid.categorical[cuts.column]
-    if (categorical != (cuts.bin < 0)).any() or (cuts.bin >= last).any():
-        raise ProtocolError("The driver cuts at a place that is not on the agreed cut points.")
-    sets: NDArray[np.uint64] = UP_TO[cuts.bin]
-    missing = grid.has_missing[cuts.column] & cuts.missing_left
-    sets[missing] |= ONE[last[missing]]
-    if categorical.any():
-        n_bins = last[categorical] + grid.has_missing[cuts.column[categorical]]
-        sets[categorical] = cuts.left_bins[categorical] & UP_TO[n_bins - 1]
-    return sets
+def trees_digest(forest: Forest) -> str:
+    """A hash of what trees say to a row; not of gains and covers, which a party is not told."""
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.roots))
+    node = np.arange(len(tree)) - forest.roots[tree]
+    cut, leaf = np.flatnonzero(forest.columns >= 0), np.flatnonzero(forest.columns < 0)
+    child = forest.children[cut].astype(np.int64) - forest.roots[tree[cut]]
+    told = [tree[cut], node[cut], child, forest.columns[cut], forest.thresholds[cut], forest.missing_left[cut]]
+    by_set = forest.sets[cut]
+    sets = forest.category_sets[by_set[by_set >= 0]]
+    return _hash(told, sets, [tree[leaf], node[leaf], forest.values[leaf]])
+
+
+def _hash(cuts: Sequence[NDArray[Any]], sets: NDArray[np.uint64], leaves: Sequence[NDArray[Any]]) -> str:
+    whole = hashlib.sha256()
+    for part in (*cuts, sets, *leaves):
+        whole.update(len(part).to_bytes(8, "little") + part.tobytes())
+    return whole.hexdigest()

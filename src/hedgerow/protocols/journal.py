@@ -16,7 +16,7 @@ SETUP = -1
 class Log(Protocol):
     """An append-only log that survives the process."""
 
-    def note(self, event: str, **facts: int | str | list[str]) -> None:
+    def note(self, event: str, /, **facts: int | str | list[str]) -> None:
         """Write one line."""
 
     def lines(self) -> Iterator[dict[str, Any]]:
@@ -26,7 +26,7 @@ class Log(Protocol):
 class NoLog:
     """Nothing is kept: for parties that live in one process and end with it."""
 
-    def note(self, event: str, **facts: int | str | list[str]) -> None:
+    def note(self, event: str, /, **facts: int | str | list[str]) -> None:
         """Nothing."""
 
     def lines(self) -> Iterator[dict[str, Any]]:
@@ -47,11 +47,12 @@ class Journal:
                 self.answered[line["round"], line["step"]] = (line["told"], parties)
             elif line.get("run") == run and line["event"] == "finished":
                 self.finished[line["round"]] = line["trees"]
-        self._told = b""
+        self.begin(b"")
 
     def begin(self, state: bytes) -> None:
         """A round (or the setup) begins from this state: everything its gradients depend on."""
-        self._told = state
+        self._told = self._before = state
+        self._step: tuple[int, int] | None = None
 
     def answer(self, round_: int, step: int, content: bytes, parties: Sequence[int], may_shrink: bool) -> None:
         """Write down that this step is about to be answered; refuse it if it was answered otherwise before.
@@ -59,13 +60,14 @@ class Journal:
         `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
         again for fewer parties: nothing of it can have been opened, because one of them did not answer.
         """
-        told = hashlib.sha256(self._told + content).digest()
+        before = self._before if self._step == (round_, step) else self._told
+        told = hashlib.sha256(before + content).digest()
         known = self.answered.get((round_, step))
         entry = (told.hex(), tuple(parties))
         if known is not None and known != entry:
-            same, before = known[0] == entry[0], set(known[1])
+            same, fewer = known[0] == entry[0], set(parties) < set(known[1])
             later = (round_, step + 1) in self.answered
-            if not (may_shrink and same and set(parties) < before and not later):
+            if not (may_shrink and same and fewer and not later):
                 raise PrivacyError(
                     f"Step {step} of round {round_} was answered before for other cuts or other parties; "
                     "the difference would show single parties' rows, so this party stops."
@@ -74,7 +76,7 @@ class Journal:
             names = [str(p) for p in parties]
             self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
             self.answered[round_, step] = entry
-        self._told = told
+        self._told, self._before, self._step = told, before, (round_, step)
 
     def finish(self, round_: int, trees: str) -> None:
         """A round's trees are complete; refuse other trees than those finished before."""

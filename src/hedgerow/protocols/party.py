@@ -6,10 +6,9 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
 from hedgerow import messages as m
 from hedgerow.data.table import Table
@@ -21,11 +20,10 @@ from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import loss_of, own_facts, shaped
 from hedgerow.protocols.begun import BegunRows, forest_of
 from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.horizontal import Growing, drawn
+from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.secure_sum import Hiding, Told
-from hedgerow.trees.forest import Forest
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
 Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
@@ -72,15 +70,16 @@ class Party:
             return self.member.consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
-        if isinstance(request, (m.AskCounts, m.AskMoments, m.AskHistograms, m.AskLeafSums, m.FinishRound)):
+        summed = self.plan.method == "horizontal"
+        if summed and isinstance(request, Summing):
             return self._sums(request, frame)
         if isinstance(request, m.Agree):
             return self._agree(request, frame)
-        if isinstance(request, m.Begin):
+        if summed and isinstance(request, m.Begin):
             return self._begin(request)
-        if isinstance(request, m.AskLocalCuts) and self.plan.cut_points == "local":
+        if summed and isinstance(request, m.AskLocalCuts) and self.plan.cut_points == "local":
             return self._agreed.local_cuts(self.plan.params.max_bin, self.threads)
-        if isinstance(request, m.AskTrees) and self.plan.method != "horizontal":
+        if not summed and isinstance(request, m.AskTrees):
             return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
         if isinstance(request, m.Farewell):
             if self.keep_model is not None:
@@ -168,16 +167,20 @@ class Party:
         elif isinstance(request, m.AskLeafSums):
             words = self.growing.leaf_sums(request)
         else:
+            again = self.growing.finished
             words = self.growing.finish(request)
-            self._finished(request, content, self.growing)
+            if not again:
+                self._finished(request, self.growing)
         if self.hiding.own_number not in request.parties:
             return m.Done()
         return self.hiding.sums(words, request.parties, self.told)
 
     def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> m.Answer:
+        own = self._agreed
+        if self.growing is not None:
+            raise ProtocolError("The driver asks for counts after the trees have begun.")
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
         self.journal.answer(SETUP, step, frame, self.present, False)
-        own = self._agreed
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
         return self.hiding.sums(words, self.present, self.told)
 
@@ -198,20 +201,7 @@ class Party:
         if request.level == 0:
             self.round_set = parties
 
-    def _finished(self, request: m.FinishRound, content: bytes, growing: Growing) -> None:
-        if request.round < growing.round or request.round in self.journal.finished:
-            return
-        # Without a log nothing outlives this process, and a hash of what was said tells rounds apart as well.
-        kept = self.owner.log is not None
-        digest = trees_digest(growing.trees(request)) if kept else hashlib.sha256(content).hexdigest()
+    def _finished(self, request: m.FinishRound, growing: Growing) -> None:
+        digest = growing.digest(request)
         self.journal.finish(request.round, digest)
         self._advance(digest)
-
-
-def trees_digest(forest: Forest) -> str:
-    """A hash of what trees say to a row; not of gains and covers, which a party is not told."""
-    whole = hashlib.sha256()
-    for field in fields(Forest):
-        if field.name not in ("gains", "covers"):
-            whole.update(np.ascontiguousarray(getattr(forest, field.name)).tobytes())
-    return whole.hexdigest()

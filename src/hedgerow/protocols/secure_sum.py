@@ -52,9 +52,12 @@ class Circle:
         answers, missing = self.corridor.ask(dict.fromkeys(parties, request), self.deadline, most_bytes)
         if missing:
             reasons = getattr(self.corridor.transport, "reasons", {})
-            said = " ".join(f"{p!r} said: {reasons[p]}" for p in sorted(missing) if p in reasons)
+            refused = sorted(getattr(self.corridor.transport, "refusals", ()))
+            if refused:
+                raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
+            why = " ".join(reasons[p] for p in sorted(missing) if p in reasons)
             names = ", ".join(map(repr, sorted(missing)))
-            raise PartyLost(f"No answer from {names}. {said}".strip(), missing)
+            raise PartyLost(f"No answer from {names}. {why}".strip(), missing)
         return {party: answers[party] for party in parties}
 
     def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
@@ -98,7 +101,7 @@ class Told:
 
     def hear(self, frame: bytes) -> None:
         """One more request."""
-        self.chain = hashlib.sha256(self.chain + hashlib.sha256(frame).digest()).digest()
+        self.chain = hashlib.sha256(self.chain + frame).digest()
 
 
 class Hiding:
@@ -107,17 +110,24 @@ class Hiding:
     def __init__(self, plan: Plan, own_number: int, pair_secrets: Mapping[int, bytes], threads: int) -> None:
         self.plan, self.own_number, self.threads = plan, own_number, threads
         self.pair_secrets = pair_secrets
+        self._set: tuple[int, ...] = ()
+        """The set of parties last summed over, and what is made of it below."""
 
     def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:
         """A part of the sum over these parties: masked for each other one, or plain where that was accepted."""
-        self._check(parties)
+        if self._set != tuple(parties):
+            self._check(parties)
+            self._set = tuple(parties)
+            peers = [p for p in parties if p != self.own_number]
+            secrets = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
+            self._secrets = np.frombuffer(secrets, np.uint8).reshape(-1, masks.KEY_BYTES)
+            self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
+            self._name = np.array(sorted(parties), "<u4").tobytes()
         if self.plan.protection == "plain":
             return PlainSums(own_words.reshape(-1))
-        peers = [p for p in parties if p != self.own_number]
-        set_ = np.array(sorted(parties), "<u4").tobytes()
-        said = hashlib.sha256(told.chain + set_).digest()
-        keys = [masks.pad_key(self.pair_secrets[p], said) for p in peers]
-        return MaskedSums(masks.mask(own_words, keys, [p < self.own_number for p in peers], self.threads))
+        said = hashlib.sha256(told.chain + self._name).digest()
+        keys = masks.pad_keys(self._secrets, said)
+        return MaskedSums(masks.mask(own_words, keys, self._subtract, self.threads))
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):

@@ -74,10 +74,11 @@ class Part(msgspec.Struct, array_like=True, tag=5, forbid_unknown_fields=True, f
 
 
 class Failed(msgspec.Struct, array_like=True, tag=6, forbid_unknown_fields=True, frozen=True):
-    """Instead of an answer: why there is none."""
+    """Instead of an answer: why there is none. `parting` when the process ends, and another one may answer."""
 
     sequence: Count
     sentence: Sentence
+    parting: bool = False
 
 
 class Goodbye(msgspec.Struct, array_like=True, tag=7, forbid_unknown_fields=True, frozen=True):

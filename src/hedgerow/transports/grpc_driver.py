@@ -28,7 +28,8 @@ class GrpcTransport:
     `pins` are the fingerprints of the parties' certificates; `revoked` may refuse one of them. A party that is silent
     for `lost_after` seconds counts as gone, and one that is gone for `grace` seconds as missing. `on_event` is told,
     from another thread: here, lost, back or restarted with a name; refused with a sentence. With `run`, parties of
-    another run are refused. `reasons` says why each party that was missing in the last `carry` was so.
+    another run are refused. `reasons` says why each party that was missing in the last `carry` was so; those in
+    `refusals` are here and said so themselves: waiting for them is of no use.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class GrpcTransport:
         check_authority(ca)
         check_dates(identity.certificate, "The driver's own certificate")
         self.reasons: dict[str, str] = {}
+        self.refusals: frozenset[str] = frozenset()
         self._grace, self._sequence, self._carrying = grace, 0, threading.Lock()
         self._reception = Reception(identity, Rules(dict(pins), revoked, run, lost_after, heartbeat, on_event))
         streams = STREAMS_PER_PARTY * len(pins) + 4
@@ -97,6 +99,7 @@ class GrpcTransport:
                     for seat in seats:
                         seat.asked = None
         self.reasons = {seat.name: one.reason for seat, one in zip(seats, asked, strict=True) if one.reason is not None}
+        self.refusals = frozenset(seat.name for seat, one in zip(seats, asked, strict=True) if one.refused)
         answers = {seat.name: one.answer for seat, one in zip(seats, asked, strict=True) if one.answer is not None}
         return answers, frozenset(frames) - answers.keys()
 

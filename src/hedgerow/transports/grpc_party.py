@@ -66,5 +66,5 @@ def _answered(answer: Answer, request: Request, calling: Calling) -> bytes | Fai
         return Failed(request.sequence, short(str(error)))
     except BaseException as error:
         why = "it was interrupted" if isinstance(error, KeyboardInterrupt) else "of an error in its own program"
-        calling.part(Failed(request.sequence, f"{calling.name} stopped because {why}."))
+        calling.part(Failed(request.sequence, f"{calling.name} stopped because {why}.", parting=True))
         raise

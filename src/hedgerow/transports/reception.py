@@ -189,7 +189,7 @@ class Reception:
             if asked.settled:
                 return
             if isinstance(answer, Failed):
-                asked.reason = answer.sentence
+                asked.reason, asked.refused = answer.sentence, not answer.parting
             else:
                 asked.answer = answer
             self.changed.notify_all()

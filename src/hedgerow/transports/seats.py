@@ -18,6 +18,7 @@ class Asked:
     most_bytes: int
     answer: bytes | None = None
     reason: str | None = None
+    refused: bool = False
 
     @property
     def settled(self) -> bool:

@@ -1,8 +1,8 @@
 """Grow the trees of one round from sums alone. The only growing loop in the house.
 
 The grower never sees a row. It asks a `Rows` for histograms and tells it where to divide; whether the rows lie here, in
-ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the one with the
-smaller sum of hessians is asked for; the other is the parent less it.
+ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the
+smaller (by rows, or by hessians where rows are not counted) is asked for; the other is the parent less it.
 """
 
 from collections.abc import Iterable
@@ -47,8 +47,8 @@ class Rows(Protocol):
         Asked right after the histograms of the same nodes, and only if a rule needs them (`min_child_rows` above 1).
         """
 
-    def divide(self, cuts: Cuts) -> None:
-        """Move rows to the children of these nodes."""
+    def divide(self, cuts: Cuts) -> NDArray[np.int64] | None:
+        """Move rows to the children of these nodes; returns their sizes (left, right) where it costs nothing."""
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Sums of wide (gradient, hessian) of each leaf."""
@@ -201,9 +201,9 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
         rest[cut] = False
         leaves.append(frontier.nodes.at(rest))
         bounds.append(frontier.bounds[rest] if constrained else frontier.bounds)
-        if len(cut):
-            rows.divide(cuts)
-        smaller = 2 * np.arange(len(cut)) + (worth.right[:, 1] < worth.left[:, 1])
+        child_sizes = rows.divide(cuts) if len(cut) else None
+        left, right = (worth.left[:, 1], worth.right[:, 1]) if child_sizes is None else child_sizes.T
+        smaller = 2 * np.arange(len(cut)) + (right < left)
         frontier.descend(growth.rules, cut, cuts, worth)
     leaves.append(frontier.nodes)
     bounds.append(frontier.bounds)

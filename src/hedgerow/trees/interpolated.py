@@ -1,7 +1,7 @@
 """FedTree's histograms: summed over a party's own cut points, then spread linearly onto the common ones.
 
-Between two cut points of its own a party takes its gradients as evenly spread (the FedTree paper's equation 8). Sums along
-the bins are interpolated and rounded, so every column still adds up to the node's total.
+Between two cut points of its own a party takes its gradients as evenly spread (the FedTree paper's equation 8). Sums
+along the bins are interpolated and rounded, so every column still adds up to the node's total.
 """
 
 import numpy as np

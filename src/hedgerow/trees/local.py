@@ -57,13 +57,14 @@ class _Part:
         self.spans = np.zeros((trees, 64, 2), np.int64)
         self.spans[:, 0, 1] = rows
 
-    def divide(self, cuts: Cuts) -> None:
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Moves rows; returns the number of rows of both children."""
         last = int(cuts.child[-1]) if len(self.spans) == 1 else int(cuts.child.max())
         if last + 1 >= self.spans.shape[1]:
             more = np.zeros((self.spans.shape[0], last, 2), np.int64)
             self.spans = np.concatenate([self.spans, more], axis=1)
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
-        _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
+        return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
 
     def add(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         _native.add_values(self.sample.scores, self.orders, self.spans, leaves, values, self.threads)
@@ -123,10 +124,10 @@ class LocalRows:
         counted = self.parts[0]
         return _native.count_rows(self.own.matrix, counted.orders, counted.spans, nodes, self.threads)
 
-    def divide(self, cuts: Cuts) -> None:
-        """Move all rows."""
-        for part in self.parts:
-            part.divide(cuts)
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Move all rows; the sizes are those of the rows that count."""
+        sizes = [part.divide(cuts) for part in self.parts]
+        return sizes[0]
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Wide sums of the rows that count."""
