@@ -104,6 +104,33 @@ class Lossy(InProcess):
         return answers, frozenset(frames) - frozenset(answers)
 
 
+class Stopped(Exception):
+    """The driver stops before it says this."""
+
+
+class Stopping(InProcess):
+    """Carries everything up to a request for which `here(request)` is true."""
+
+    def __init__(self, federation: Federation, here) -> None:
+        super().__init__(federation.transport.answers)
+        self.stops = here
+
+    def carry(self, frames, deadline, most_bytes):
+        request = decode_request(next(iter(frames.values())))
+        if self.stops(request):
+            raise Stopped(request)
+        return super().carry(frames, deadline, most_bytes)
+
+
+def until(federation: Federation, here, state=None):
+    """The request for which `here(request)` is true, which nobody has heard; all before it was said and answered."""
+    try:
+        federation.run(state, transport=Stopping(federation, here))
+    except Stopped as stop:
+        return stop.args[0]
+    raise AssertionError("the run ended before that request")
+
+
 def loss_of(goal: Goal, params: TreeParams, labels) -> tuple[Loss, tuple]:
     if goal.objective is not None:
         return Loss(goal.objective, goal.parameter), ()

@@ -274,8 +274,8 @@ def add_values(scores: _F32, orders: _U32, spans: _I64, nodes: _Nodes, values: _
 def follow_cuts(status: _U8, sizes: _I64, cuts: _Cuts, grid: _Agreed) -> int:
     """Check told cuts and mark their nodes in `status` (trees x nodes) and `sizes`; 0, or what is wrong.
 
-    1: a node is not at the lowest level, or named twice; 2: children are misnumbered; 3: no such column; 4: the bins that
-    go left are not a cut of the grid. Nothing is changed then.
+    1: a node is not at the lowest level, or named twice; 2: children are misnumbered; 3: no such column; 4: the bins
+    that go left are not a cut of the grid. Nothing is changed then.
     """
 
 def pad_keys(secrets: _U8, info: bytes) -> _U8:

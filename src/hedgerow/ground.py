@@ -1,6 +1,7 @@
 """What is fixed before the first tree: labels and weights as numbers, what is known of them, and the first score."""
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,16 @@ def as_float32(weights: NDArray[np.float64]) -> NDArray[np.float32]:
     if len(weights) and (weights.max() > MOST_WEIGHT or weights.min() < 1 / MOST_WEIGHT):
         raise DataError(f"Some weights are above {MOST_WEIGHT:g} or below {1 / MOST_WEIGHT:g}; scale them.")
     return weights.astype(np.float32)
+
+
+def check_first_score(loss: Loss, given: float | None) -> None:
+    """Refuse a first score, given as a label or a probability, that the loss cannot have."""
+    if given is None:
+        return
+    positive = loss.name in ("poisson", "tweedie")
+    low, high = (0.0, 1.0) if loss.name == "logistic" else (0.0 if positive else -np.inf, np.inf)
+    if isinstance(given, bool) or not isinstance(given, Real) or not low < float(given) < high:
+        raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {loss.name} loss.")
 
 
 def moments(labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> NDArray[np.int64]:

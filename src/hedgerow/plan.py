@@ -17,6 +17,8 @@ MOST_PARTIES = 1024
 FEWEST_MASKED = 3
 """Below this a party learns the others' sums: its own part subtracted leaves one other's."""
 
+FOR_NUMBERS: tuple[LossName, ...] = ("squared", "poisson", "tweedie", "huber")
+
 Protection = Literal["masked", "plain"]
 CutPoints = Literal["counts", "local"]
 Method = Literal["horizontal", "bagging", "sequential"]
@@ -43,6 +45,13 @@ class Goal:
     early_stopping_rounds: int | None = None
     follow: bool = False
     """Whether a metric on the parties' validation rows is opened after every tree."""
+
+    def __post_init__(self) -> None:
+        if self.objective not in (None, *FOR_NUMBERS):
+            raise ParameterError(
+                f"The objective {self.objective!r} is not one for numbers ({', '.join(FOR_NUMBERS)}); "
+                "classes need none."
+            )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +142,7 @@ def _tell(task: Task, rows: LocalRows, n_rows: int) -> None:
 
 def _check(task: Task, params: TreeParams, table: Table) -> None:
     check("scale_pos_weight", task.scale_pos_weight)
-    _check_base(task)
+    ground.check_first_score(task.loss, task.base_score)
     if task.start is not None and task.base_score is not None:
         raise ParameterError("base_score is set by the model whose training goes on; leave it out.")
     if task.early_stopping_rounds is not None:
@@ -163,17 +162,6 @@ def _check(task: Task, params: TreeParams, table: Table) -> None:
         raise ModelError("Training can go on only with the loss and the classes of the model it starts from.")
     if start is not None and start.params.average != params.average:
         raise ModelError("A random forest can go on only as a random forest, boosted trees only as boosted trees.")
-
-
-def _check_base(task: Task) -> None:
-    base, name = task.base_score, task.loss.name
-    if base is None:
-        return
-    low, high = (
-        (0.0, 1.0) if name == "logistic" else (0.0, np.inf) if name in ("poisson", "tweedie") else (-np.inf, np.inf)
-    )
-    if isinstance(base, bool) or not isinstance(base, Real) or not low < float(base) < high:
-        raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {name} loss.")
 
 
 def _columns(table: Table, task: Task) -> tuple[Column, ...]:

@@ -80,18 +80,20 @@ def _decoded(decoder: Any, frame: bytes, most_bytes: int) -> Any:
         message = decoder.decode(frame)
     except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
         raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
-    for name in _floats(type(message)):
+    for name in _NUMBERS[type(message)]:
         value = getattr(message, name)
         if value is not None and not np.isfinite(value).all():
             raise ProtocolError("A message holds a number that is not finite.")
     return message
 
 
-@functools.cache
-def _floats(kind: type[Any]) -> tuple[str, ...]:
+def _of_numbers(kind: Any) -> tuple[str, ...]:
     """The fields of a message that are numbers, or tuples of them."""
     hints = get_type_hints(kind)
     return tuple(n for n in kind.__struct_fields__ if float in (hints[n], *get_args(hints[n])))
+
+
+_NUMBERS = {kind: _of_numbers(kind) for kind in (*REQUESTS, *ANSWERS)}
 
 
 def sized(array: NDArray[Any], n: int, what: str) -> NDArray[Any]:

@@ -52,9 +52,13 @@ def common(plan: Plan, said: Mapping[str, Facts]) -> Common:
 
 def loss_of(plan: Plan, classes: Sequence[ClassLabel]) -> Loss:
     """The loss that the plan's goal means for these classes."""
-    if plan.goal.objective is not None:
-        return Loss(plan.goal.objective, plan.goal.parameter)
-    return ground.loss_of_classes(len(classes), plan.params.average)
+    goal = plan.goal
+    if goal.objective is None:
+        loss = ground.loss_of_classes(len(classes), plan.params.average)
+    else:
+        loss = Loss(goal.objective, goal.parameter)
+    ground.check_first_score(loss, plan.goal.base_score)
+    return loss
 
 
 def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:

@@ -79,9 +79,15 @@ class BegunRows:
         self.grid = grid_of(request, rows.table.columns, plan.params.max_bin)
         self.scales = Scales(*loss.bounds(facts, request.base, plan.params.constant_hessian), plan.params.gradient_bits)
         self.metric = metric_of(plan, loss, LabelFacts(*request.valid_facts)) if plan.goal.follow else None
+        self._check_missing(rows)
         self.matrix = self._bins(rows.table, self.grid, threads)
         self.valid_matrix = None if rows.valid is None else self._bins(rows.valid, self.grid, threads)
         self.digest = _digest(request)
+
+    def _check_missing(self, rows: OwnRows) -> None:
+        """A gap without a bin of its own would count as the least value in silence."""
+        if any(not self.grid.has_missing[column] for column in rows.gappy):
+            raise ProtocolError("The agreed cut points have no place for this party's missing values.")
 
     def same(self, request: Begin) -> bool:
         """Whether what was fixed is still the same."""

@@ -194,6 +194,8 @@ class OwnRows:
         self.labels = ground.labels_of(own, classes)
         self.weights = ground.weights_of(own, classes, scale_pos_weight)
         self._columns: Any = None
+        self.gappy: set[int] = set()
+        """Columns found to have missing values, when their rows were counted."""
         self._keys: dict[int, NDArray[np.uint32]] = {}
 
     def counts(self, request: AskCounts) -> NDArray[np.int64]:
@@ -221,6 +223,8 @@ class OwnRows:
         keys = self._keys[column]
         gaps = self._gaps(column)
         if shift == KEY_BITS:
+            if column < self.table.n_columns and len(keys) + gaps < self.table.n_rows:
+                self.gappy.add(column)
             return np.full(len(prefixes), len(keys) + gaps)
         zero = _native.sorted_keys(np.zeros(1, np.float32))[0] >> shift
         return np.asarray(_native.count_prefixes(keys, prefixes, shift) + gaps * (prefixes == zero))

@@ -85,9 +85,9 @@ class Journal:
             self.log.note("finished", run=self.run, round=round_, trees=trees)
             self.finished[round_] = trees
 
-    def check(self, round_: int, trees: str) -> None:
-        """Refuse trees of a round other than those this party helped to finish."""
-        if self.finished.get(round_, trees) != trees:
+    def check(self, round_: int, trees: str, known: bool = False) -> None:
+        """Refuse trees of a round other than those this party helped to finish; with `known`, also unknown rounds."""
+        if self.finished.get(round_, "" if known else trees) != trees:
             raise PrivacyError(
                 f"The driver shows other trees of round {round_} than this party helped to grow; start a new run."
             )

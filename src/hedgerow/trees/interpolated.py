@@ -23,7 +23,7 @@ class Spread:
         for c in range(common.n_columns):
             points = common.cuts[common.cut_starts[c] : common.cut_starts[c + 1]].astype(np.float64)
             inner = own.cuts[own.cut_starts[c] : own.cut_starts[c + 1]].astype(np.float64)
-            edges = np.concatenate([[min(ranges[c, 0], *inner[:1])], inner, [max(ranges[c, 1], *inner[-1:])]])
+            edges = np.concatenate([[min([ranges[c, 0], *inner[:1]])], inner, [max([ranges[c, 1], *inner[-1:]])]])
             at = np.clip(np.searchsorted(edges, points, side="right") - 1, 0, len(inner))
             width = edges[at + 1] - edges[at]
             inside = np.divide(points - edges[at], width, out=np.ones_like(points), where=width > 0)
