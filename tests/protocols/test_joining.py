@@ -169,7 +169,7 @@ def test_two_parties_need_the_consent_of_the_plan_and_of_both_owners():
 
 
 def test_an_introduction_of_two_of_three_opens_nothing():
-    fed = Federation(two_class(3))
+    fed = Federation(two_class(3), on_loss="continue")
     request = until(fed, lambda r: isinstance(r, m.Introduce))
     party = fed.parties["party1"]
     party.answer(encode(replace(request, keys=request.keys[:2])))
@@ -178,3 +178,19 @@ def test_an_introduction_of_two_of_three_opens_nothing():
     counts = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1, 32, np.uint8))
     with pytest.raises(PrivacyError, match="sum over 2 parties would show one party's part"):
         party.answer(encode(counts))
+
+
+def test_a_party_of_the_plan_that_is_waited_for_cannot_be_left_out():
+    fed = Federation(two_class(4))
+    request = until(fed, lambda r: isinstance(r, m.Introduce))
+    with pytest.raises(PrivacyError, match="leaves out a party of the plan"):
+        fed.parties["party1"].answer(encode(replace(request, keys=request.keys[:3])))
+
+
+def test_a_party_that_was_left_out_cannot_come_back():
+    fed = Federation(two_class(5), on_loss="continue")
+    request = until(fed, lambda r: isinstance(r, m.Introduce))
+    party = fed.parties["party1"]
+    party.answer(encode(replace(request, keys=request.keys[:4])))
+    with pytest.raises(PrivacyError, match="brings back a party"):
+        party.answer(encode(replace(request, attempt=request.attempt + 1)))

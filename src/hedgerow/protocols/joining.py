@@ -66,6 +66,7 @@ class Membership:
         self.plan: Plan | None = None
         self._pair_keys = PairKeys.fresh()
         self._attempt = -1
+        self._met: set[str] | None = None
 
     def consent(self, request: Propose) -> Consent:
         """Sign the plan, if the owner's rules allow it. What becomes known: that they do."""
@@ -96,16 +97,23 @@ class Membership:
         names = [key.name for key in request.keys]
         if len(set(names)) != len(names) or self.name not in names:
             raise ProtocolError("The introduction names a party twice, or not this one.")
-        secrets = {}
         for key in request.keys:
             check_key(plan, key)
+        if plan.on_loss == "wait" and set(names) != set(plan.names):
+            raise PrivacyError(
+                "The driver leaves out a party of the plan, which is to be waited for; this party stops."
+            )
+        if self._met is not None and not set(names) <= self._met:
+            raise PrivacyError("The driver brings back a party that was left out; sums of two sets could be compared.")
+        secrets = {}
+        for key in request.keys:
             if key.name == self.name:
                 if key.public_key != self._pair_keys.public:
                     raise PrivacyError("The driver shows the others a key for this party that is not its own.")
                 continue
             if plan.protection == "masked":
                 secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
-        self._attempt = request.attempt
+        self._attempt, self._met = request.attempt, set(names)
         return secrets
 
     @property
