@@ -1,4 +1,4 @@
-"""The command line: `hedgerow train | predict | evaluate | show | certs | audit`.
+"""The command line: `hedgerow train | drive | join | predict | evaluate | show | plan | certs | audit`.
 
 Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 70 a fault of
 hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
@@ -17,7 +17,9 @@ from typer.core import TyperCommand
 import hedgerow
 from hedgerow.commands import audit, certs
 from hedgerow.commands.evaluate import evaluate
+from hedgerow.commands.plan import plan
 from hedgerow.commands.predict import predict
+from hedgerow.commands.runs import drive, join
 from hedgerow.commands.show import show
 from hedgerow.commands.train import train
 from hedgerow.errors import HedgerowError
@@ -82,7 +84,7 @@ Version = Annotated[
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for _command in (train, predict, evaluate, show):
+for _command in (train, drive, join, predict, evaluate, show, plan):
     app.command(cls=_Command)(_command)
 for _group in (certs, audit):
     _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)

@@ -4,17 +4,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
 from hedgerow.data.read import LIBSVM, read_table
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
-
-BUILTIN = "builtin:"
-BUILTIN_SETS = ("breast_cancer", "diabetes", "digits", "iris", "wine")
-BUILTIN_LABEL = "target"
 
 
 @dataclass(frozen=True)
@@ -94,17 +88,7 @@ def _is_libsvm(data: str) -> bool:
 
 
 def _builtin(data: str, roles: Roles, categorical: Sequence[str] = ()) -> Table:
-    name = data.removeprefix(BUILTIN)
-    if name not in BUILTIN_SETS:
-        known = ", ".join(BUILTIN + known for known in BUILTIN_SETS)
-        raise ParameterError(f"{data} is unknown; the data sets that come along are {known}.")
+    table = read_builtin(data, categorical)
     if roles.label not in (None, BUILTIN_LABEL) or roles.id is not None or roles.weight is not None:
         raise ParameterError(f"{data} has its own label, {BUILTIN_LABEL!r}; leave out --label, --id and --weight.")
-    from sklearn import datasets  # slow to import
-
-    bunch: Any = getattr(datasets, f"load_{name}")()
-    labels = bunch.target
-    if name not in ("diabetes", "digits"):
-        labels = np.array(bunch.target_names)[labels].astype(object)
-    names = [str(column) for column in bunch.feature_names]
-    return Table.of(bunch.data, labels, names=names, categorical=categorical)
+    return table

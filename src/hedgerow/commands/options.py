@@ -65,7 +65,7 @@ Data = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, Parquet or LIBSVM file, also gzipped; or builtin:NAME with breast_cancer, diabetes, digits, "
-        "iris or wine.",
+        "iris or wine; or a run file (.toml, or FedTree's .conf).",
         show_default=False,
     ),
 ]

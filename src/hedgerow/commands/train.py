@@ -17,6 +17,7 @@ from hedgerow.commands import options as opt
 from hedgerow.commands.goal import Wanted, check_options, goal_of, tree_params
 from hedgerow.commands.inputs import Roles, label_of, read_labelled, read_like
 from hedgerow.commands.outputs import check_labels, check_writable, measured, metric_rows, note, print_grid
+from hedgerow.commands.runs import Folder, Resume, check_run_options, check_table_options, is_run_file, train_run
 from hedgerow.data.table import Table
 from hedgerow.estimators import threads_of
 from hedgerow.model import Model
@@ -32,6 +33,7 @@ OF_TASK = ("early_stopping_rounds", "eval_metric", "scale_pos_weight")
 
 
 def train(
+    context: typer.Context,
     data: opt.Data,
     label: opt.Label = None,
     model: opt.ModelOut = Path("model.json"),
@@ -65,9 +67,16 @@ def train(
     monotone: opt.Monotone = None,
     gradient_bits: opt.GradientBits = None,
     random_state: opt.RandomState = None,
+    resume: Resume = False,
+    folder: Folder = None,
 ) -> None:
-    """Train a model on a table and write it to a file."""
+    """Train a model on a table and write it to a file; or run a run file (.toml), all parties in this process."""
     options = locals()
+    if is_run_file(data):
+        check_run_options(context)
+        train_run(Path(data), resume, folder, n_jobs)
+        return
+    check_table_options(context)
     check_writable(model)
     start = load_model(continue_from) if continue_from is not None else None
     own_kind = opt.KindName.FOREST if start is not None and start.params.average else opt.KindName.BOOSTED

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,8 +44,9 @@ def read_table(
     names: Sequence[str] | None = None,
     absent: str = "missing",
     n_columns: int | None = None,
+    kind: Literal["csv", "libsvm"] | None = None,
 ) -> Table:
-    """The table in a file, its format told by its suffix.
+    """The table in a file, its format told by its suffix, unless `kind` says what it is.
 
     `label`, `id_column` and `weight` name columns of a CSV, TSV or Parquet file; the other columns are features,
     but for a first column without a name, which is some frame's index: that is left out unless `id_column=""`
@@ -53,7 +54,7 @@ def read_table(
     first field and whose absent entries are "missing" or "zero".
     """
     path = Path(path)
-    suffix = _suffix(path)
+    suffix = _suffix(path, kind)
     categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
     roles = {"label": label, "id_column": id_column, "weight": weight}
     if suffix in LIBSVM:
@@ -81,8 +82,8 @@ def read_table(
 # Files
 
 
-def _suffix(path: Path) -> str:
-    suffix = path.name.lower().removesuffix(".gz").rpartition(".")[2] if "." in path.name else ""
+def _suffix(path: Path, kind: str | None = None) -> str:
+    suffix = kind or (path.name.lower().removesuffix(".gz").rpartition(".")[2] if "." in path.name else "")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name one file in it.")
     if suffix not in (*DELIMITERS, "parquet", *LIBSVM):

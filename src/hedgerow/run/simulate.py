@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hedgerow.channel import Answer
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.federation import Federation, Horizontal
@@ -78,7 +79,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     for name in plan.names:
         identity = sim.identities[name]
         owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
-        answers[name] = Party(owner, max(1, sim.threads // at_once)).answer
+        answers[name] = _named(name, Party(owner, max(1, sim.threads // at_once)).answer)
     transport = InProcess(answers, at_once)
     corridor = Corridor(transport, sim.listeners)
     more = {} if sim.keep is None else {"keep": sim.keep}
@@ -93,6 +94,18 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
             "a smaller learning_rate or scaled labels avoid that."
         )
     return model, state
+
+
+def _named(name: str, answer: Answer) -> Answer:
+    """What a party says of its rows, with its name before it."""
+
+    def named(frame: bytes) -> bytes:
+        try:
+            return answer(frame)
+        except DataError as error:
+            raise DataError(f"Party {name!r}: {error}") from None
+
+    return named
 
 
 def tables_of(parties: Any) -> dict[str, Table]:

@@ -48,6 +48,7 @@ class Terms:
     lost_after: float
     heartbeat: float
     on_event: Callable[[str, str], None]
+    revoked: Callable[[bytes], bool]
 
 
 class Calling:
@@ -189,6 +190,8 @@ class Calling:
             raise IdentityError(
                 f"The driver at {self._terms.address} does not have the certificate that is in the plan."
             )
+        if self._terms.revoked(welcome.certificate):
+            raise IdentityError(f"The certificate of the driver at {self._terms.address} was revoked.")
         said = bytes.fromhex(self._terms.identity.fingerprint) + self._start + welcome.start
         verify(welcome.certificate, "welcome", said, welcome.signature)
         line.welcomed = True

@@ -33,18 +33,21 @@ def serve(
     heartbeat: float = 1.5,
     server_name: str | None = None,
     driver: str | None = None,
+    revoked: Callable[[bytes], bool] = lambda _certificate: False,
     on_event: Callable[[str, str], None] = _ignore,
 ) -> str:
     """Answer the driver at `address` ("host:port") until it says goodbye; returns what it said.
 
     Gives up with PartyLost after `patience` seconds without the driver. The address's host, or `server_name`, must be
-    in the driver's certificate; with `driver`, the certificate must have that fingerprint. An error that `answer`
-    raises on purpose is told to the driver in its own words; of any other, only that there was one. `on_event` is told,
-    from another thread: here, lost, back or restarted with "driver"; failed with a sentence.
+    in the driver's certificate; with `driver`, the certificate must have that fingerprint; `revoked` may refuse it. An
+    error that `answer` raises on purpose is told to the driver in its own words; of any other, only that there was one.
+    `on_event` is told, from another thread: here, lost, back or restarted with "driver"; failed with a sentence.
     """
     check_authority(ca)
     check_dates(identity.certificate, f"The certificate of {name}")
-    terms = Terms(address, identity, ca, name, run, server_name, driver, patience, lost_after, heartbeat, on_event)
+    terms = Terms(
+        address, identity, ca, name, run, server_name, driver, patience, lost_after, heartbeat, on_event, revoked
+    )
     desk = Desk(most_bytes)
     calling = Calling(terms, desk)
     calling.begin()

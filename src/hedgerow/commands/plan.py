@@ -1,0 +1,103 @@
+"""`hedgerow plan`: who will see what in a run, and what it will cost, before anything runs."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.commands.outputs import note, print_grid
+from hedgerow.errors import ParameterError
+from hedgerow.estimators import threads_of
+from hedgerow.plan import Member, Plan
+from hedgerow.run.cost import BITS_PER_SECOND, SECONDS_PER_TRIP, Cost, Shape, cost
+from hedgerow.run.runfile import RunFile, open_run
+from hedgerow.run.seen import leaks, sights
+from hedgerow.run.tables import party_tables
+
+MOST_READ = 50 << 20
+
+Run = Annotated[Path, typer.Argument(help="Run file in TOML, or one of FedTree's (.conf).", show_default=False)]
+Columns = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Number of columns, where the data is not at hand or larger than 50 MB.", show_default=False
+    ),
+]
+
+
+def plan(run: Run, columns: Columns = None) -> None:
+    """Show who will see what in a run, and its cost in bytes and seconds, before anything runs."""
+    described = open_run(run)
+    agreed, is_real = _plan(described)
+    shape, source = _shape(described, agreed, columns)
+    told = described.disclosed()
+    for sentence in described.notes:
+        if sentence not in told:
+            note(sentence)
+    print_grid(["who", "message", "how", "what"], sights(agreed), n_names=4)
+    typer.echo("\nWhat remains to be known:")
+    for sentence in [*told, *leaks(agreed)]:
+        typer.echo(f"- {sentence}")
+    typer.echo()
+    _print_cost(cost(agreed, shape))
+    typer.echo(f"\nReckoned with {source}; full trees; {BITS_PER_SECOND / 1e6:g} Mbit/s at the driver, which carries "
+               f"all parties' bytes; {SECONDS_PER_TRIP * 1000:g} ms a round trip; computing comes on top.")  # fmt: skip
+    if is_real:
+        typer.echo(f"plan: sha256:{agreed.digest.hex()}")
+    else:
+        typer.echo("plan: known when the run starts, because a simulation makes its parties' certificates then")
+
+
+def _plan(run: RunFile) -> tuple[Plan, bool]:
+    """The plan, and whether it is that of real parties; else names stand for the certificates."""
+    if run.driver is not None:
+        return run.real_plan(), True
+    return run.plan(tuple(Member(name, name) for name in run.names)), False
+
+
+def _shape(run: RunFile, agreed: Plan, columns: int | None) -> tuple[Shape, str]:
+    """The shape of the data, and where it is known from."""
+    if columns is not None:
+        return Shape.wide(columns, agreed.params.max_bin), f"{columns} columns, every bin used, and two classes"
+    sources = [run.partition.data] if run.partition is not None else [entry.data for entry in run.parties]
+    files = [source for source in sources if isinstance(source, Path)]
+    if any(source is None for source in sources):
+        raise ParameterError("The data of the parties is not in the run file; say how wide it is with --columns.")
+    run.check_files()
+    if sum(file.stat().st_size for file in files) > MOST_READ:
+        raise ParameterError(
+            "The data is larger than 50 MB and is not read for this; say how wide it is with --columns."
+        )
+    tables = list(party_tables(run).training.values())
+    shape = Shape.of(tables, agreed, threads_of(None))
+    return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns, {shape.n_bins} bins"
+
+
+def _print_cost(reckoned: Cost) -> None:
+    times: Counter[str] = Counter()
+    n_bytes: Counter[str] = Counter()
+    for line in reckoned.lines:
+        times[line.message] += line.times
+        n_bytes[line.message] += round(line.n_bytes)
+    rows = [[message, f"{times[message]:,}", f"{n_bytes[message]:,}"] for message in times]
+    print_grid(["message", "times", "bytes for each party"], rows)
+    parties = f"{reckoned.n_parties} part{'y' if reckoned.n_parties == 1 else 'ies'}"
+    typer.echo()
+    print_grid(
+        ["", ""],
+        [
+            ["each party", f"{_size(reckoned.per_party)}"],
+            [f"all {parties}", f"{_size(reckoned.total)}"],
+            ["round trips", f"{reckoned.trips:,}"],
+            ["seconds on the way", f"{reckoned.seconds:,.1f}"],
+        ],
+    )
+
+
+def _size(n_bytes: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000 or unit == "GB":
+            return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"
+        n_bytes /= 1000
+    return ""

@@ -1,0 +1,185 @@
+"""Runs: `hedgerow train RUN.toml` with all parties in this process, `drive` and `join` with real ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.commands.live import live, size
+from hedgerow.commands.outputs import check_writable, measured, metric_rows, note, print_grid
+from hedgerow.errors import ParameterError
+from hedgerow.estimators import threads_of
+from hedgerow.identity import Identity
+from hedgerow.policy import Policy
+from hedgerow.run import local_run, real_run
+from hedgerow.run.described import BASELINES
+from hedgerow.run.folder import MODEL
+from hedgerow.run.local_run import Outcome
+from hedgerow.run.policy_file import read_policy
+from hedgerow.run.runfile import open_run
+
+RUN_FILES = (".toml", ".conf")
+OF_RUNS = ("data", "resume", "folder", "n_jobs")
+"""Options of `hedgerow train` that go with a run file; everything else the file itself says."""
+
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that stopped, after its last complete tree.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(help="The run's folder, in place of the one that the run file names.", show_default=False),
+]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run file (.toml).", show_default=False)]
+Certificate = Annotated[Path, typer.Option("--cert", help="Own certificate, PEM.", show_default=False)]
+Key = Annotated[Path, typer.Option(help="Own key, PEM.", show_default=False)]
+Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)]
+Name = Annotated[str, typer.Option("--as", help="Own name, as the run file has it.", show_default=False)]
+OwnData = Annotated[Path, typer.Option("--data", help="Own rows: CSV, TSV, Parquet or LIBSVM.", show_default=False)]
+OwnValid = Annotated[
+    Path | None, typer.Option("--valid", help="Own rows that the metric is followed on.", show_default=False)
+]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)
+]
+
+
+def is_run_file(data: str) -> bool:
+    """Whether DATA is a run file and no table."""
+    return data.lower().endswith(RUN_FILES)
+
+
+def check_run_options(context: typer.Context) -> None:
+    """Refuse options that a run file has its own words for."""
+    for option in context.command.params:
+        name = option.name or ""
+        if name not in OF_RUNS and _is_given(context, name):
+            raise ParameterError(
+                f"{option.opts[0]} does not go with a run file, which says everything itself but --resume, --folder "
+                "and --n-jobs; leave it out."
+            )
+
+
+def check_table_options(context: typer.Context) -> None:
+    """Refuse options that only a run file has a use for."""
+    for name in ("resume", "folder"):
+        if _is_given(context, name):
+            raise ParameterError(f"--{name} goes with a run file (.toml or .conf); leave it out.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+
+def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None) -> None:
+    """Run a run file with all parties in this process."""
+    run = open_run(path, files=True)
+    for sentence in run.notes:
+        note(sentence)
+    if run.model is not None:
+        check_writable(run.model)
+    place = folder or run.folder
+    with _resumable(place, run.method not in BASELINES), live(run.params.n_estimators) as shown:
+        options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree)
+        outcome = local_run.train(run, options)
+    for sentence in outcome.notes[len(run.notes) :]:
+        note(sentence)
+    _report(outcome)
+    if path.suffix.lower() == ".conf":
+        _fedtree_line(outcome)
+    typer.echo(f"folder: {place}")
+    typer.echo(f"model: {run.model or place / MODEL}" if "" in outcome.models else f"models: {place / 'parties'}")
+
+
+@contextmanager
+def _resumable(folder: Path, kept: bool) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept and folder.exists():
+            note(f"The trees so far are kept in {folder}; go on with --resume.")
+        raise
+
+
+def _report(outcome: Outcome) -> None:
+    """Metrics, and the bytes that each party was sent and sent itself."""
+    columns = dict(outcome.metrics)
+    if len(columns) > 1:
+        columns["mean"] = _mean(list(columns.values()))
+    models = list(outcome.models.values())
+    trees = [str(model.forest.n_trees) for model in models]
+    rows = [
+        ["rows", str(outcome.n_rows)],
+        ["columns", *(str(len(model.columns)) for model in models)],
+        ["trees", *trees],
+        ["seconds", f"{outcome.seconds:.2f}"],
+    ]
+    padded = [row + [""] * (len(columns) + 1 - len(row)) for row in rows]
+    print_grid(["", *(name or f"{outcome.rows} rows" for name in columns)], padded + metric_rows(columns))
+    _print_bytes(outcome.bytes)
+
+
+def _print_bytes(by_party: Mapping[str, tuple[int, int]]) -> None:
+    if by_party:
+        typer.echo()
+        cells = [[name, size(to), size(came)] for name, (to, came) in by_party.items()]
+        print_grid(["party", "to it", "from it"], cells)
+
+
+def _mean(found: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The mean of the metrics that all have."""
+    return {name: sum(of[name] for of in found) / len(found) for name in found[0] if all(name in of for of in found)}
+
+
+def _fedtree_line(outcome: Outcome) -> None:
+    """The metric as FedTree prints it."""
+    found: dict[str, Any] = _mean(list(outcome.metrics.values()))
+    classes = next(iter(outcome.models.values())).classes
+    shown, name = ("RMSE", "rmse") if not classes else ("AUC", "auc") if len(classes) == 2 else ("Accuracy", "accuracy")
+    if name in found:
+        typer.echo(f"{shown} = {found[name]:.4f}")
+
+
+def drive(
+    run_file: RunPath,
+    cert: Certificate,
+    key: Key,
+    folder: Folder = None,
+    resume: Resume = False,
+    n_jobs: Jobs = None,
+) -> None:
+    """Drive a run of real parties, which dial in; prints who is here."""
+    run, identity = open_run(run_file), Identity.load(cert, key)
+    for sentence in run.notes:
+        note(sentence)
+    place = folder or run.folder
+    with _resumable(place, kept=True), live(run.params.n_estimators) as shown:
+        options = real_run.Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
+        driven = real_run.drive(run, identity, options)
+    rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
+    if driven.model.metric is not None and driven.model.history:
+        rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
+    print_grid(["", "validation rows"], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
+    _print_bytes(driven.bytes)
+    typer.echo(f"folder: {place}")
+    typer.echo(f"model: {place / MODEL}")
+
+
+def join(
+    run_file: RunPath,
+    name: Name,
+    data: OwnData,
+    cert: Certificate,
+    key: Key,
+    valid: OwnValid = None,
+    policy: PolicyFile = None,
+    folder: Folder = None,
+    n_jobs: Jobs = None,
+) -> None:
+    """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
+    run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
+    own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules)
+    with live(run.params.n_estimators, bar=False) as shown:
+        place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
+    typer.echo(f"folder: {place}")
+    typer.echo(f"model: {place / MODEL}")

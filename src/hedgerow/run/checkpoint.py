@@ -1,0 +1,217 @@
+"""How far a run has come, in a file that only grows: a record for every tree, safe before the next tree begins.
+
+    head: version, hash of the plan
+    step: attempt, parties present, what is fixed before the first tree (once), new trees, new values of the metric
+    ...
+
+Each record is its length, its SHA-256 and its bytes (msgpack). A record that was half-written when power or disk ran
+out is left out when the file is read, and cut off when the run goes on. Nothing in it is secret: all of it was said to
+every party.
+"""
+
+import errno
+import hashlib
+import os
+import struct
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ProtocolError, RunError
+from hedgerow.messages import Begin, Trees
+from hedgerow.plan import Plan
+from hedgerow.protocols.agreeing import Common, loss_of
+from hedgerow.protocols.begun import forest_of, grid_of, trees_of
+from hedgerow.protocols.cut_points import Start
+from hedgerow.protocols.driving import State
+from hedgerow.trees.forest import Forest
+
+VERSION = 1
+_FRAME = struct.Struct("<Q32s")
+
+
+class _Head(msgspec.Struct, frozen=True, array_like=True):
+    version: int
+    plan: bytes
+
+
+class _Step(msgspec.Struct, frozen=True, array_like=True):
+    """What a state has that the one before had not."""
+
+    attempt: int
+    present: tuple[str, ...]
+    common: Common | None
+    start: Start | None
+    trees: tuple[Trees, ...]
+    history: tuple[float, ...]
+    losses: tuple[tuple[int, tuple[str, ...]], ...]
+    clipped: int
+    seconds: float
+
+
+def _outgoing(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    raise NotImplementedError(type(value))
+
+
+def _incoming(kind: Any, value: Any) -> NDArray[Any]:
+    dtype = np.dtype(get_args(get_args(kind)[1])[0])
+    array = np.frombuffer(value, dtype)
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_outgoing)
+_HEAD = msgspec.msgpack.Decoder(_Head)
+_STEP = msgspec.msgpack.Decoder(_Step, dec_hook=_incoming)
+
+
+class Checkpoint:
+    """A run's checkpoint file: `state` is how far it has come, `seconds` how long each tree took."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path, self.state = path, State()
+        self.seconds: list[float] = []
+        self._file, self._size = -1, 0
+        try:
+            raw = path.read_bytes() if path.exists() else b""
+            records, self._size = _records(raw, path)
+            self._read(records, plan)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.ftruncate(self._file, self._size)
+        except OSError as error:
+            self.close()
+            raise RunError(f"Cannot use the checkpoint {path}: {error.strerror or error}.") from None
+        if not records:
+            self._append(_Head(VERSION, plan.digest))
+            _sync_folder(path.parent)
+        self._began = time.perf_counter()
+
+    def keep(self, state: State) -> None:
+        """Write down what is new; when this returns, it would outlast a loss of power."""
+        before = self.state
+        new = tuple(trees_of(part) for part in state.parts[len(before.parts) :])
+        now = time.perf_counter()
+        step = _Step(
+            state.attempt,
+            state.present,
+            state.common if before.common is None else None,
+            state.start if before.start is None else None,
+            new,
+            state.history[len(before.history) :],
+            state.losses,
+            state.clipped,
+            now - self._began if new else 0.0,
+        )
+        self._append(step)
+        self.state = state
+        if new:
+            self.seconds.append(step.seconds)
+        self._began = now
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _append(self, record: _Head | _Step) -> None:
+        payload = _ENCODER.encode(record)
+        framed = _FRAME.pack(len(payload), hashlib.sha256(payload).digest()) + payload
+        try:
+            if os.pwrite(self._file, framed, self._size) != len(framed):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301  # half a record is none
+            os.fsync(self._file)
+        except OSError as error:
+            raise RunError(
+                f"Cannot write the checkpoint {self.path}: {error.strerror or error}; make room and resume the run, "
+                f"{self.state.forest.n_trees} trees are kept."
+            ) from None
+        self._size += len(framed)
+
+    def _read(self, records: list[bytes], plan: Plan) -> None:
+        if not records:
+            return
+        try:
+            head = _HEAD.decode(records[0])
+            if head.version != VERSION:
+                raise RunError(f"{self.path} is of version {head.version}; this hedgerow reads version {VERSION}.")
+            if head.plan != plan.digest:
+                raise RunError(f"{self.path} belongs to a run with another plan; name another folder.")
+            for raw in records[1:]:
+                self._follow(_STEP.decode(raw), plan)
+        except (msgspec.DecodeError, ProtocolError, ValueError, RecursionError):
+            raise RunError(
+                f"{self.path} is damaged and cannot be resumed from; start again in another folder."
+            ) from None
+
+    def _follow(self, step: _Step, plan: Plan) -> None:
+        """The state after one more step; trees in which a walk could go astray are refused."""
+        state = self.state
+        common = state.common or step.common
+        if step.attempt < state.attempt or not set(step.present) <= set(plan.names):
+            raise ProtocolError("steps do not follow each other")
+        start = state.start or (None if step.start is None else _checked(step.start, common, plan))
+        if step.trees:
+            self.seconds.append(step.seconds)
+        self.state = replace(
+            state,
+            attempt=step.attempt,
+            present=step.present,
+            common=common,
+            start=start,
+            parts=state.parts + tuple(_forest(trees, common, plan) for trees in step.trees),
+            history=state.history + step.history,
+            losses=step.losses,
+            clipped=step.clipped,
+        )
+
+
+def _records(raw: bytes, path: Path) -> tuple[list[bytes], int]:
+    """All whole records, and where they end; refuses a file that is damaged before its last record."""
+    found: list[bytes] = []
+    at = 0
+    while len(raw) - at >= _FRAME.size:
+        length, digest = _FRAME.unpack_from(raw, at)
+        end = at + _FRAME.size + length
+        payload = raw[at + _FRAME.size : end]
+        if end > len(raw) or hashlib.sha256(payload).digest() != digest:
+            if end < len(raw) and any(raw[at:]):
+                raise RunError(f"{path} is damaged and cannot be resumed from; start again in another folder.")
+            break
+        found.append(payload)
+        at = end
+    return found, at
+
+
+def _forest(trees: Trees, common: Common | None, plan: Plan) -> Forest:
+    if common is None:
+        raise ProtocolError("trees come before their columns")
+    return forest_of(trees, common.columns, loss_of(plan, common.classes).n_trees)
+
+
+def _checked(start: Start, common: Common | None, plan: Plan) -> Start:
+    if common is None:
+        raise ProtocolError("cut points come before their columns")
+    facts, grid, none = start.facts, start.grid, trees_of(Forest.empty())
+    beside = (0.0, 0.0, 0.0)
+    begin = Begin(
+        facts.low, facts.high, facts.max_weight, beside, start.base, grid.cuts, grid.cut_starts, grid.has_missing, none
+    )
+    return replace(start, grid=grid_of(begin, common.columns, plan.params.max_bin))
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file's name outlasts a loss of power only when its folder does."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,220 @@
+"""What a run will cost, before it runs: messages, bytes and seconds, from its plan and the shape of the data.
+
+Trees are reckoned full, so this is an upper estimate; most trees are smaller. A message is reckoned by the arrays in it
+(see `messages`), the few bytes around them left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from hedgerow.data.table import Table
+from hedgerow.plan import Plan
+from hedgerow.protocols.agreeing import loss_of
+from hedgerow.protocols.begun import metric_of
+from hedgerow.trees import bins
+from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
+from hedgerow.trees.losses import LabelFacts
+
+BITS_PER_SECOND = 100e6
+SECONDS_PER_TRIP = 0.02
+WORD = 8
+CONSENT = 550
+"""A key, a certificate and a signature."""
+COLUMN = 40
+"""A column's name and kind."""
+PREFIX, CUT, NODE, VALUE = 9, 65, 16, 4
+"""Items of AskCounts, of a list of cuts, of a list of nodes; a leaf's value."""
+TREE_NODE, SAVED_NODE = 33, 100
+"""A node of trees as they travel, and in a model file."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the cost depends on besides the plan."""
+
+    columns: int
+    n_bins: int
+    """Bins of all columns together, those of missing values included."""
+    n_rows: int | None = None
+    """Rows of all parties together, where they are known."""
+    n_classes: int = 2
+
+    @classmethod
+    def wide(cls, columns: int, max_bin: int) -> "Shape":
+        """Of so many columns, nothing else being known: every bin is used."""
+        return cls(columns, columns * max_bin)
+
+    @classmethod
+    def of(cls, tables: list[Table], plan: Plan, threads: int = 1) -> "Shape":
+        """Of tables that lie here; the bins are those of the largest, whose rows stand for those of all."""
+        largest = max(tables, key=lambda table: table.n_rows)
+        n_categories = np.array([len(column.categories) for column in largest.columns], np.int64)
+        few = max(1, plan.params.min_cut_rows // len(tables))
+        grid, _ = bins.find(largest.values, largest.absent, n_categories, plan.params.max_bin, few, threads)
+        labels: set[Any] = set().union(*(np.unique(t.labels).tolist() for t in tables if t.labels is not None))
+        n_classes = len(labels) if plan.goal.objective is None else 2
+        return cls(largest.n_columns, int(grid.offsets[-1]), sum(table.n_rows for table in tables), n_classes)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Messages of one type: how many each party gets or sends, and their bytes for each party."""
+
+    message: str
+    times: int
+    n_bytes: float
+    trip: bool = False
+    """Whether it is a request, and so a round trip."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run costs."""
+
+    lines: tuple[Line, ...]
+    n_parties: int
+
+    @property
+    def per_party(self) -> float:
+        """Bytes that each party gets and sends."""
+        return sum(line.n_bytes for line in self.lines)
+
+    @property
+    def total(self) -> float:
+        """Bytes over the driver's line."""
+        return self.per_party * self.n_parties
+
+    @property
+    def trips(self) -> int:
+        """Round trips, one after the other."""
+        return sum(line.times for line in self.lines if line.trip)
+
+    @property
+    def seconds(self) -> float:
+        """Time on the way; computing comes on top."""
+        return self.total * 8 / BITS_PER_SECOND + self.trips * SECONDS_PER_TRIP
+
+
+def cost(plan: Plan, shape: Shape) -> Cost:
+    """The cost of a plan on data of this shape."""
+    kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
+    lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
+    return Cost(tuple(line for line in lines if line.times), len(plan.members))
+
+
+def _told(message: str, n_bytes: float) -> Iterator[Line]:
+    yield Line(message, 1, n_bytes, trip=True)
+    yield Line("Done", 1, 1)
+
+
+def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
+    yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
+    yield Line("Consent", 1, CONSENT)
+    yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
+    yield Line("Facts", 1, shape.columns * COLUMN)
+    yield from _told("Agree", shape.columns * COLUMN)
+
+
+def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
+    yield from _told("Farewell", _n_trees(plan, shape) * _n_nodes(plan, shape) * SAVED_NODE)
+
+
+def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
+    answer = "MaskedSums" if plan.protection == "masked" else "PlainSums"
+    rounds, width, taking = plan.params.n_estimators, _per_round(plan, shape), _share(plan)
+    levels = _levels(plan, shape)
+    asked = [1, *(ceil(n / 2) for n in levels[1:])]
+    words = (shape.n_bins + 1) * (3 if plan.params.min_child_rows > 1 else 2)
+    sums = sum(asked) * words * width * WORD
+    cuts = sum(levels[:-1]) * CUT * width
+    leaves = _n_leaves(levels) * width
+    yield from _before_trees(plan, shape, answer)
+    yield Line("AskHistograms", rounds * len(levels), rounds * (cuts + sum(asked) * NODE * width), trip=True)
+    yield Line(answer, rounds * len(levels), rounds * sums * taking)
+    yield Line("AskLeafSums", rounds, rounds * (levels[-1] * width * CUT + leaves * NODE), trip=True)
+    yield Line(answer, rounds, rounds * leaves * 2 * WORD * taking)
+    yield Line("FinishRound", rounds, rounds * leaves * (NODE + VALUE), trip=True)
+    yield Line(answer, rounds, rounds * (1 + _metric_words(plan, shape)) * WORD)
+
+
+def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:
+    steps, prefixes = _counts(plan, shape)
+    yield Line("AskCounts", steps, prefixes * PREFIX, trip=True)
+    yield Line(answer, steps, prefixes * WORD)
+    grid = shape.n_bins * VALUE + shape.columns * (WORD + 1)
+    if plan.cut_points == "local":
+        yield Line("AskLocalCuts", 1, 1, trip=True)
+        yield Line("LocalCuts", 1, grid)
+    if plan.goal.base_score is None and _per_round(plan, shape) == 1:
+        yield Line("AskMoments", 1, 3 * WORD, trip=True)
+        yield Line(answer, 1, 2 * WORD)
+    yield from _told("Begin", grid)
+
+
+def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
+    """Requests for counts, and the prefixes in all of them."""
+    digits, fan = KEY_BITS // DIGIT_BITS, 1 << DIGIT_BITS
+    steps, prefixes = 1, 1
+    if plan.goal.objective is not None:  # the range of the labels
+        steps, prefixes = steps + digits, prefixes + (2 * digits - 1) * fan
+    if plan.cut_points == "counts":
+        most = ceil(shape.n_bins / max(shape.columns, 1))
+        if shape.n_rows is not None:
+            most = min(most, ceil(shape.n_rows / plan.params.min_cut_rows))
+        refined = sum(min(fan**digit, most) for digit in range(digits))
+        steps, prefixes = steps + 1 + digits, prefixes + shape.columns * (1 + refined * fan)
+    return steps, prefixes
+
+
+def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
+    """Sequential: the mean over the parties, each of which gets the trees so far and sends them with its own."""
+    trees = plan.params.n_estimators * _per_round(plan, shape) * _n_nodes(plan, shape) * TREE_NODE
+    n = len(plan.members)
+    if plan.method == "bagging":
+        yield Line("AskTrees", 1, WORD, trip=True)
+        yield Line("OwnTrees", 1, trees)
+        return
+    yield Line("AskTrees", 1, trees * (n - 1) / 2 / n, trip=True)
+    yield Line("OwnTrees", 1, trees * (n + 1) / 2 / n)
+
+
+# Sizes
+
+
+def _share(plan: Plan) -> float:
+    return plan.drawn(len(plan.members)) / len(plan.members)
+
+
+def _per_round(plan: Plan, shape: Shape) -> int:
+    return loss_of(plan, range(shape.n_classes)).n_trees
+
+
+def _n_trees(plan: Plan, shape: Shape) -> int:
+    everybody = len(plan.members) if plan.method == "bagging" else 1
+    return plan.params.n_estimators * _per_round(plan, shape) * everybody
+
+
+def _levels(plan: Plan, shape: Shape) -> list[int]:
+    """Nodes that can be cut, a level each; a table of few rows ends a tree sooner."""
+    most = None if shape.n_rows is None else max(1, shape.n_rows // (2 * plan.params.min_child_rows))
+    full = [2**level for level in range(plan.params.max_depth)]
+    return full if most is None else [min(n, most) for n in full]
+
+
+def _n_leaves(levels: list[int]) -> int:
+    return 2 * levels[-1]
+
+
+def _n_nodes(plan: Plan, shape: Shape) -> int:
+    levels = _levels(plan, shape)
+    return sum(levels) + _n_leaves(levels)
+
+
+def _metric_words(plan: Plan, shape: Shape) -> int:
+    if not plan.goal.follow:
+        return 0
+    return metric_of(plan, loss_of(plan, range(shape.n_classes)), LabelFacts(0.0, 1.0)).n_sums

@@ -1,0 +1,191 @@
+"""A run as a file describes it: everything apart from the data, checked before anything starts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from hedgerow.data.read import LIBSVM
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.plan import Goal, Member, Method, Plan
+from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
+from hedgerow.run.section import Source
+from hedgerow.run.sections import METHODS, Sections
+from hedgerow.run.simulate import federated_plan
+from hedgerow.run.tree_section import FOREST, TreeSection
+from hedgerow.trees.params import TreeParams
+
+RunMethod = Literal["horizontal", "bagging", "sequential", "alone", "pooled"]
+BASELINES = ("alone", "pooled")
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run, as its file describes it."""
+
+    path: Path
+    name: str
+    method: RunMethod
+    folder: Path
+    data: DataOptions
+    partition: PartitionOptions | None
+    parties: tuple[PartyEntry, ...]
+    validation_share: float
+    privacy: PrivacyOptions
+    goal: Goal
+    params: TreeParams
+    driver: DriverOptions | None = None
+    notes: tuple[str, ...] = ()
+    """What the user should know, in sentences."""
+    model: Path | None = None
+    """Where the model is written besides the run's folder."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parties, in order."""
+        return self.partition.names if self.partition is not None else tuple(entry.name for entry in self.parties)
+
+    def plan(self, members: tuple[Member, ...], coordinator: str = "") -> Plan:
+        """The plan for these parties; a coordinator is the fingerprint of a real driver's certificate."""
+        return self._planned(members, coordinator, [])
+
+    def real_plan(self) -> Plan:
+        """The plan of real parties, known by their certificates; every one must have its fingerprint here."""
+        if self.partition is not None or not self.parties:
+            raise ParameterError("Real parties are named in [[party]] sections; write one for each party.")
+        if self.driver is None:
+            raise ParameterError("Real parties need a [driver] section with address and fingerprint; add it.")
+        for entry in self.parties:
+            if not entry.fingerprint:
+                raise ParameterError(
+                    f"[[party]] {entry.name!r} lacks its fingerprint; copy it from `hedgerow certs show`."
+                )
+        if not self.driver.fingerprint:
+            raise ParameterError("[driver] lacks its fingerprint; copy it from `hedgerow certs show`.")
+        if any(entry.fingerprint == self.driver.fingerprint for entry in self.parties):
+            raise ParameterError("[driver] fingerprint is that of a party; make a certificate for each of them.")
+        return self.plan(tuple(Member(e.name, e.fingerprint) for e in self.parties), self.driver.fingerprint)
+
+    def disclosed(self) -> list[str]:
+        """What a plan of so many parties, or of whole trees, lets them learn of each other, in sentences."""
+        told: list[str] = []
+        if self.method not in BASELINES:
+            self._planned(tuple(Member(name, name) for name in self.names), self._coordinator, told)
+        return told
+
+    @property
+    def _coordinator(self) -> str:
+        """The driver's fingerprint, or a word in its place where it is still to come."""
+        return "" if self.driver is None else self.driver.fingerprint or "driver"
+
+    def check_files(self) -> None:
+        """Refuse a simulation whose data is not there, before anything is read."""
+        for entry in self.parties:
+            if entry.data is None:
+                raise ParameterError(
+                    f'[[party]] {entry.name!r} lacks data, which a simulation needs; add data = "FILE", or let the '
+                    "party itself `hedgerow join` the run."
+                )
+        for place, source in self._sources():
+            if isinstance(source, Path) and not source.is_file():
+                raise DataError(f"{place} names {source}, which is not a file; check the path.")
+            if isinstance(source, Path) and self.data.label is None and not self._has_own_label(source):
+                raise ParameterError(f'[data] lacks label, which {source.name} needs; add label = "COLUMN".')
+
+    def _sources(self) -> list[tuple[str, Source | None]]:
+        """Everything that is read, and where it is named."""
+        cut = [] if self.partition is None else [("[partition] data", self.partition.data)]
+        named = [(f"[[party]] {e.name!r} {key}", getattr(e, key)) for e in self.parties for key in ("data", "valid")]
+        return [*cut, *named, ("[data] test", self.data.test)]
+
+    def _has_own_label(self, file: Path) -> bool:
+        suffix = Path(file.name.lower().removesuffix(".gz")).suffix.removeprefix(".")
+        return (suffix in LIBSVM) if self.data.format is None else self.data.format == "libsvm"
+
+    def _planned(self, members: tuple[Member, ...], coordinator: str, notes: list[str]) -> Plan:
+        if self.method in BASELINES:
+            raise ParameterError(
+                f"[run] method {self.method} is a baseline in which nobody exchanges anything, so there is no plan; "
+                "use horizontal, bagging or sequential."
+            )
+        method, privacy = cast(Method, self.method), self.privacy
+        plan = federated_plan(members, privacy.federation(method), self.goal, self.params, notes, self.name)
+        two = privacy.allow_two if coordinator else plan.allow_two
+        more = {"columns": privacy.columns, "on_loss": privacy.on_loss, "allow_two": two, "coordinator": coordinator}
+        return replace(plan, **cast(Any, more))
+
+
+def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[str] = ()) -> RunFile:
+    """The run that these sections describe; relative paths begin in `folder`."""
+    sections = Sections(tables, folder)
+    head = sections.section("run")
+    name, method = head.name("name"), cast(RunMethod, head.word("method", METHODS, "horizontal"))
+    trees = TreeSection.of(sections.section("trees"))
+    data = sections.data(numbers=trees.objective is not None)
+    partition, parties, share = sections.partition(), sections.parties(), sections.validation_share()
+    privacy, driver = sections.privacy(), sections.driver()
+    _check_who(partition, parties, driver, method)
+    _check_method(sections, method, driver)
+    own_rows = share > 0 or any(entry.valid is not None for entry in parties)
+    follows = method not in ("bagging", "sequential")
+    asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
+    run = RunFile(
+        path, name, method, head.path("folder") or folder / "runs" / name, data, partition, parties, share, privacy,
+        trees.goal(data.task, data.label, follows and (own_rows or asked)), trees.params(method not in BASELINES),
+        driver, tuple(notes), head.path("model"),
+    )  # fmt: skip
+    return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
+
+
+def _check_who(
+    partition: PartitionOptions | None,
+    parties: tuple[PartyEntry, ...],
+    driver: DriverOptions | None,
+    method: RunMethod,
+) -> None:
+    """One way of naming the parties, and real ones only where they exchange something."""
+    if partition is not None and parties:
+        raise ParameterError("[partition] and [[party]] exclude each other; keep one of them.")
+    if partition is None and not parties:
+        raise ParameterError("There are no parties; add [partition], or a [[party]] for each.")
+    if driver is not None and partition is not None:
+        raise ParameterError("[partition] is a simulation and [driver] is for real parties; keep one of them.")
+    if driver is not None and method in BASELINES:
+        raise ParameterError(f"[run] method {method} is a simulation without a driver; leave out [driver].")
+
+
+def _check_method(sections: Sections, method: RunMethod, driver: DriverOptions | None) -> None:
+    """What whole trees of one party have no use for, and what real parties keep to themselves."""
+    if driver is not None and "test" in sections.section("data"):
+        raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
+    if method not in ("bagging", "sequential"):
+        return
+    privacy, trees = sections.section("privacy"), sections.section("trees")
+    if privacy.given.get("protection") == "masked":
+        raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
+                                          "each party; use method horizontal, or leave it out.")  # fmt: skip
+    for section, keys in (
+        (privacy, ("allow_two", "on_loss", "party_share", "cut_points")),
+        (trees, ("early_stopping_rounds", "eval_metric")),
+    ):
+        for key in keys:
+            if key in section:
+                raise section.wrong(key, f"does not go with method {method}, in which each party grows its trees "
+                                         "alone; leave it out.")  # fmt: skip
+    if method == "sequential" and trees.given.get("kind") == "forest":
+        raise trees.wrong("kind", '= "forest" does not go with method sequential, whose trees learn from those '
+                                  "before them; use bagging.")  # fmt: skip
+
+
+def _notes(run: RunFile, sections: Sections, trees: TreeSection) -> list[str]:
+    notes = []
+    if run.method in BASELINES and "privacy" in sections:
+        notes.append(f"[privacy] has no effect with method {run.method}, in which nothing is exchanged.")
+    if run.method in ("bagging", "sequential") and (run.validation_share > 0 or any(e.valid for e in run.parties)):
+        notes.append(f"With method {run.method} no metric is followed; validation rows are only held out.")
+    if trees.kind == "forest" and "colsample_bynode" not in trees.section:
+        notes.append(
+            f"Each node of the random forest chooses among {FOREST['colsample_bynode']:.0%} of the columns; "
+            "[trees] colsample_bynode sets another share."
+        )
+    return notes

@@ -1,0 +1,117 @@
+"""What a run was, for whoever asks later: the plan, who took part, what became known to whom, and how much was said."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+import hedgerow
+from hedgerow.audit import Line
+from hedgerow.errors import RunError
+from hedgerow.messages import disclosures
+
+VERSION = 1
+FINISHED, UNFINISHED = "finished", "unfinished"
+SENT, RECEIVED = "sent", "received"
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a run before it begins; a run that goes on must have the same."""
+
+    name: str
+    role: Literal["simulation", "driver", "party"]
+    who: str
+    """Who keeps the folder: "driver", or a party's name."""
+    method: str
+    plan: bytes
+    """The plan's text. In a simulation each fingerprint in it is the party's name, because certificates are fresh."""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """In a simulation, a hash of each party's rows."""
+
+    @property
+    def plan_sha256(self) -> str:
+        """The hash of the plan's text."""
+        return hashlib.sha256(self.plan).hexdigest()
+
+
+def opening(about: About) -> dict[str, Any]:
+    """The manifest of a run that has begun."""
+    plan = msgspec.json.decode(about.plan)
+    return {
+        "version": VERSION,
+        "hedgerow": hedgerow.__version__,
+        "run": about.name,
+        "status": UNFINISHED,
+        "role": about.role,
+        "who": about.who,
+        "method": about.method,
+        "plan_sha256": about.plan_sha256,
+        "plan": about.plan.decode(),
+        "parties": plan.get("members", []),
+        "coordinator": plan.get("coordinator", ""),
+        "data": dict(about.data),
+    }
+
+
+def said(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """How many messages of each type went to and came from each party, and their bytes, from an audit log."""
+    count: Counter[tuple[str, str, str]] = Counter()
+    volume: Counter[tuple[str, str, str]] = Counter()
+    for line in lines:
+        if line["event"] in (SENT, RECEIVED):
+            way = "to" if line["event"] == SENT else "from"
+            what = (str(line.get(way, "")), way, str(line.get("type", "")))
+            size = line.get("bytes")
+            count[what] += 1
+            volume[what] += size if isinstance(size, int) else 0
+    return [
+        {"party": party, "direction": way, "type": kind, "messages": count[party, way, kind], "bytes": n}
+        for (party, way, kind), n in sorted(volume.items())
+    ]
+
+
+def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Bytes to and from each party."""
+    totals: dict[str, tuple[int, int]] = {}
+    for row in messages:
+        to, came = totals.get(row["party"], (0, 0))
+        sent = row["direction"] == "to"
+        totals[row["party"]] = (to + row["bytes"] * sent, came + row["bytes"] * (not sent))
+    return totals
+
+
+def known(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What became known to whom: every field of the messages that really crossed."""
+    crossed = {row["type"] for row in messages}
+    return [dict(line._asdict()) for line in disclosures() if line.message in crossed]
+
+
+def check_same(kept: Mapping[str, Any], about: About, where: object) -> None:
+    """Refuse to go on with a run other than the one that was begun, and say what differs."""
+    if (kept["role"], kept["who"]) != (about.role, about.who):
+        raise RunError(f"{where} holds a run of {kept['who']!r} ({kept['role']}); name another folder.")
+    before, now = msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)
+    if kept["plan"] != about.plan.decode():
+        what = _differs(before, now, "") or "text"
+        raise RunError(
+            f"{where} holds a run with another plan: its {what} differs; put the run file back as it was, "
+            "or name another folder."
+        )
+    for name, digest in about.data.items():
+        if kept["data"].get(name) != digest:
+            raise RunError(
+                f"The rows of {name!r} are not those with which the run in {where} began; name another folder."
+            )
+
+
+def _differs(before: Any, now: Any, at: str) -> str:
+    """The first place where two texts differ, by names."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted({*before, *now}):
+            if before.get(key) != now.get(key):
+                return _differs(before.get(key), now.get(key), key)
+    return at

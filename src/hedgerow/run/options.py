@@ -1,0 +1,89 @@
+"""What a run file says beside the trees: how data is read and cut, who takes part, what is protected, who drives."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.plan import CutPoints, Method, Protection
+from hedgerow.run.section import Source
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How every party's file is read."""
+
+    label: str | None = None
+    id: str | None = None
+    weight: str | None = None
+    categorical: tuple[str, ...] = ()
+    absent: str = "missing"
+    task: Literal["classify", "regress"] = "classify"
+    test: Source | None = None
+    """Rows that only the final metrics are computed on; simulations only."""
+    format: Literal["csv", "libsvm"] | None = None
+    """What the files are, whatever their suffix; None: by the suffix."""
+    n_columns: int | None = None
+    """The width of LIBSVM files; None: as each file has it."""
+
+
+@dataclass(frozen=True)
+class PartitionOptions:
+    """How one table is cut into parties by `data.partition.rows`."""
+
+    data: Source
+    parties: int
+    how: str = "even"
+    alpha: float = 0.5
+    noise: float = 0.0
+    seed: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parties, as `data.partition.rows` names them."""
+        return tuple(f"party{i}" for i in range(1, self.parties + 1))
+
+
+@dataclass(frozen=True)
+class PartyEntry:
+    """A party as the run file names it: by its data in a simulation, by its certificate between real parties."""
+
+    name: str
+    fingerprint: str = ""
+    data: Source | None = None
+    valid: Source | None = None
+
+
+@dataclass(frozen=True)
+class PrivacyOptions:
+    """What is protected, and what was accepted."""
+
+    protection: Protection = "masked"
+    i_accept_disclosure: bool = False
+    allow_two: bool = False
+    on_loss: Literal["wait", "continue"] = "wait"
+    party_share: float = 1.0
+    cut_points: CutPoints = "counts"
+    columns: Literal["shared", "all"] = "shared"
+
+    def federation(self, method: Method) -> Federation:
+        """The same as the Python interface has it."""
+        if method == "horizontal":
+            hidden = self.protection == "masked"
+            privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
+            return Horizontal(privacy, self.cut_points, self.columns, self.party_share)
+        return WholeTrees(method)
+
+
+@dataclass(frozen=True)
+class DriverOptions:
+    """Where and as whom the driver of real parties listens."""
+
+    address: str
+    """What parties dial."""
+    listen: str
+    fingerprint: str
+    ca: Path | None = None
+    crl: Path | None = None
+    deadline: float = 600.0
+    patience: float = 600.0

@@ -1,0 +1,45 @@
+"""A data owner's rules in a file of their own (TOML): the fields of `hedgerow.policy.Policy`, and no others."""
+
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from hedgerow.errors import PolicyError, RunError
+from hedgerow.policy import Policy
+from hedgerow.run.section import nearest
+
+_DEFAULTS = Policy()
+
+
+def read_policy(path: Path) -> Policy:
+    """The rules in a file; what it does not say is as strict as can be."""
+    try:
+        given = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise RunError(f"Cannot read the policy {path}: {error.strerror or error}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PolicyError(f"The policy {path} is not TOML: {error}.") from None
+    known = [field.name for field in fields(Policy)]
+    for key, value in given.items():
+        if key not in known:
+            raise PolicyError(f"The policy {path} has no key {key!r}; {nearest(key, known)}")
+        _check(path, key, value)
+    if "columns" in given:
+        given["columns"] = tuple(given["columns"])
+    return Policy(**given)
+
+
+def _check(path: Path, key: str, value: Any) -> None:
+    default = getattr(_DEFAULTS, key)
+    if key == "plan":
+        right, kind = isinstance(value, str), "text in quotes"
+    elif key == "columns":
+        right = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        kind = "a list of names of columns"
+    elif isinstance(default, bool):
+        right, kind = isinstance(value, bool), "true or false"
+    else:
+        right, kind = isinstance(value, int) and not isinstance(value, bool) and value >= 1, "a whole number from 1 on"
+    if not right:
+        raise PolicyError(f"In the policy {path}, {key} must be {kind}.")

@@ -1,0 +1,55 @@
+"""What can be seen of a run while it goes on: every message written down, and a word after every tree."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hedgerow.audit import AuditLog, Line
+from hedgerow.messages import Answer, Request
+from hedgerow.run.manifest import RECEIVED, SENT
+from hedgerow.trees.boost import Round
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: a round, the bytes of all messages so far, and the seconds since this process began."""
+
+    round: Round
+    bytes: int
+    seconds: float
+
+
+Watch = Callable[[Progress], None]
+"""Told after every tree."""
+Say = Callable[[str], None]
+"""Told, in sentences, what happens to the parties."""
+
+
+class Recorder:
+    """A listener that writes every message of the driver into its audit log before it leaves, and adds up the bytes."""
+
+    def __init__(self, log: AuditLog, watch: Watch) -> None:
+        self.log, self.watch = log, watch
+        self.bytes = sum(map(_size, log.lines()))
+        self._began = time.perf_counter()
+        self._frame, self._sha256 = b"", ""
+
+    def __call__(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
+        """One message."""
+        if frame is not self._frame:  # one request goes to many
+            self._frame, self._sha256 = frame, hashlib.sha256(frame).hexdigest()
+        self.bytes += len(frame)
+        sent = isinstance(message, Request)
+        where = {"to": receiver} if sent else {"from": sender}
+        event, kind = SENT if sent else RECEIVED, type(message).__name__
+        self.log.note(event, **where, type=kind, bytes=len(frame), sha256=self._sha256)
+
+    def after_round(self, told: Round) -> None:
+        """A callback of the trees."""
+        self.watch(Progress(told, self.bytes, time.perf_counter() - self._began))
+
+
+def _size(line: Line) -> int:
+    size = line.get("bytes")
+    return size if line["event"] in (SENT, RECEIVED) and isinstance(size, int) else 0

@@ -1,0 +1,224 @@
+"""Real parties, each in a process of its own: the driver's (`drive`) and a data owner's (`join`).
+
+Every side has its own copy of the run file; the plan made from it must be the same everywhere, to the last byte. The
+driver listens, parties dial. Whoever was killed is started again with the same command (the driver with --resume).
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hedgerow import certs
+from hedgerow.errors import HedgerowError, IdentityError, ParameterError, PartyLost, RunError
+from hedgerow.identity import Identity
+from hedgerow.model import Model
+from hedgerow.plan import Plan
+from hedgerow.policy import Policy
+from hedgerow.protocols.driving import Driver, State
+from hedgerow.protocols.driving import run as drive_run
+from hedgerow.protocols.party import Owner, Party
+from hedgerow.run import manifest, tables
+from hedgerow.run.checkpoint import Checkpoint
+from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, RunFolder, check_folder, open_folder
+from hedgerow.run.local_run import keeping, losses_of
+from hedgerow.run.manifest import About
+from hedgerow.run.options import DriverOptions
+from hedgerow.run.progress import Recorder, Say, Watch
+from hedgerow.run.runfile import RunFile, Source
+from hedgerow.saved import decoded, encoded
+from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.transports.grpc_party import serve
+from hedgerow.wire import MOST_SMALL, Corridor
+
+ROWS = "rows.sha256"
+"""Beside a party's log: a hash of its rows, so that a run does not go on with others."""
+
+_EVENTS = {"here": "is here", "lost": "is away", "back": "is back", "restarted": "is back, as a new process"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to take part, beside what the run file says."""
+
+    folder: Path | None = None
+    resume: bool = False
+    threads: int = 1
+    watch: Watch = lambda _: None
+    say: Say = lambda _: None
+
+
+@dataclass(frozen=True, eq=False)
+class Driven:
+    """What the driver of a finished run has."""
+
+    folder: Path
+    model: Model
+    seconds: float
+    bytes: Mapping[str, tuple[int, int]]
+
+
+def drive(run: RunFile, identity: Identity, options: Options) -> Driven:
+    """Drive a run of real parties; whatever ends it, they are told."""
+    plan, place = run.real_plan(), options.folder or run.folder
+    settings = _settings(run)
+    _check_own(identity, settings.fingerprint, "[driver]", settings)
+    about = About(run.name, "driver", "driver", run.method, plan.text)
+    with (
+        closing(open_folder(place, about, options.resume)) as folder,
+        closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
+        _listening(settings, identity, plan, folder, options.say) as transport,
+    ):
+        options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.names)}.")
+        recorder = Recorder(folder.log, options.watch)
+        driver = Driver(
+            plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
+            [recorder.after_round], keeping(folder, checkpoint), options.say,
+        )  # fmt: skip
+        model, state = drive_run(driver, checkpoint.state)
+        return _driven(folder, model, state, checkpoint.seconds)
+
+
+def _driven(folder: RunFolder, model: Model, state: State, seconds: list[float]) -> Driven:
+    folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
+    kept = folder.finish({MODEL: encoded(model)}, {"losses": losses_of(state), "notes": []})
+    return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
+
+
+@contextmanager
+def _listening(
+    settings: DriverOptions, identity: Identity, plan: Plan, folder: RunFolder, say: Say
+) -> Iterator[GrpcTransport]:
+    """Where parties dial in; whatever ends the run, they are told how it ended."""
+
+    def on_event(what: str, who: str) -> None:
+        say(f"{who} {_EVENTS[what]}." if what in _EVENTS else f"Not let in: {who}")
+        if what in _EVENTS:
+            folder.log.note(f"party {what}", party=who)
+
+    ca = _ca(settings)
+    transport = GrpcTransport(
+        settings.listen, identity, ca, plan.fingerprints, revoked=_revoked(settings, ca), run=plan.digest,
+        grace=settings.deadline, on_event=on_event,
+    )  # fmt: skip
+    try:
+        yield transport
+    except BaseException as error:
+        transport.close(False, _why(error))
+        raise
+    transport.close(True, "The run is finished.")
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, HedgerowError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "The driver was stopped by hand; it can go on later."
+    return "The driver met an error in its own program."
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """Who joins, with what, and under which rules of its own."""
+
+    name: str
+    data: Source
+    valid: Source | None
+    identity: Identity
+    policy: Policy
+
+
+def join(run: RunFile, own: Joining, options: Options) -> Path:
+    """Take part in a run until the driver says that it is finished; returns the folder with the model."""
+    plan, settings = run.real_plan(), _settings(run)
+    entry = next((entry for entry in run.parties if entry.name == own.name), None)
+    if entry is None:
+        raise ParameterError(f"{own.name!r} is no party of the run; it names {', '.join(map(repr, plan.names))}.")
+    _check_own(own.identity, entry.fingerprint, f"[[party]] {own.name!r}", settings)
+    policy = replace(own.policy, plan=own.policy.plan or plan.digest.hex())
+    policy.check(plan)
+    place = options.folder or run.folder.with_name(f"{run.folder.name}-{own.name}")
+    check_folder(place, None)
+    table, valid = tables.own_tables(run, own.name, own.data, own.valid)
+    rows = hashlib.sha256("".join(tables.digest(t) for t in (table, valid) if t is not None).encode()).hexdigest()
+    about = About(run.name, "party", own.name, run.method, plan.text)
+    with closing(open_folder(place, about, None)) as folder:
+        _check_rows(folder, rows)
+        owner = Owner(own.name, table, valid, policy, own.identity, folder.log)
+        content = _served(owner, plan, settings, folder, options)
+        folder.finish({MODEL: content}, {"notes": []})
+    return place
+
+
+def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder, options: Options) -> bytes:
+    """Answer the driver until it says goodbye; the model that came."""
+    kept: list[bytes] = []
+
+    def keep_model(content: bytes) -> None:
+        decoded(content, "The model that the driver sent")
+        folder.write(MODEL, content)
+        kept.append(content)
+
+    def on_event(what: str, who: str) -> None:
+        options.say(f"The driver {_EVENTS[what]}." if what in _EVENTS else f"This party refuses: {who}")
+
+    party, ca = Party(owner, options.threads, keep_model), _ca(settings)
+    try:
+        serve(
+            settings.address, owner.identity, ca, owner.name, party.answer, run=plan.digest, most_bytes=MOST_SMALL,
+            patience=settings.patience, driver=plan.coordinator, revoked=_revoked(settings, ca), on_event=on_event,
+        )  # fmt: skip
+    except PartyLost as error:
+        if kept:
+            raise PartyLost(f"{error} The model had come and is {folder.path / MODEL}.") from None
+        raise
+    if not kept:
+        raise RunError("The driver ended the run without a model; ask its operator.")
+    return kept[-1]
+
+
+def _check_rows(folder: RunFolder, digest: str) -> None:
+    """Sums over other rows than before would show, in the difference, the rows that changed."""
+    known = folder.path / ROWS
+    if not known.exists():
+        folder.write(ROWS, digest.encode())
+    elif known.read_text() != digest:
+        raise RunError(
+            f"The rows are not those with which this party joined the run in {folder.path}; give the same data, or "
+            "another --folder in a new run."
+        )
+
+
+def _settings(run: RunFile) -> DriverOptions:
+    if run.driver is None:
+        raise ParameterError("Real parties need a [driver] section with address and fingerprint; add it.")
+    return run.driver
+
+
+def _check_own(identity: Identity, fingerprint: str, place: str, settings: DriverOptions) -> None:
+    certs.check_valid(identity.certificate)
+    if identity.fingerprint != fingerprint:
+        raise IdentityError(
+            f"The certificate given with --cert is not the one that {place} fingerprint names; "
+            "give that one, or have the run file changed at every party."
+        )
+    if _revoked(settings, _ca(settings))(identity.certificate):
+        raise IdentityError("The certificate given with --cert was revoked; get a new one and have it pinned.")
+
+
+def _ca(settings: DriverOptions) -> bytes:
+    if settings.ca is None:
+        raise ParameterError('[driver] lacks ca; name the file of the CA\'s certificate, like ca = "ca.pem".')
+    return _content(settings.ca)
+
+
+def _revoked(settings: DriverOptions, ca: bytes) -> Callable[[bytes], bool]:
+    return (lambda _: False) if settings.crl is None else certs.revoked_checker(_content(settings.crl), ca)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise IdentityError(f"Cannot read {path}: {error.strerror or error}.") from None

@@ -1,0 +1,71 @@
+"""Who will see what in a run, before it runs: as `messages` declares it, and what no protection takes away."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hedgerow import messages as m
+from hedgerow.federation import LEAST_CUT_ROWS
+from hedgerow.plan import Plan
+
+HOW = {"clear": "as it is", "masked": "in sum only"}
+
+
+class Sight(NamedTuple):
+    """What a role reads in a field of a message."""
+
+    who: str
+    message: str
+    how: str
+    what: str
+
+
+def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
+    """The messages of this plan."""
+    joining: tuple[type[m.Request] | type[m.Answer], ...] = (
+        m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell,
+    )  # fmt: skip
+    if plan.method != "horizontal":
+        return (*joining, m.AskTrees, m.OwnTrees)
+    sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
+    local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
+    moments = (m.AskMoments,) if plan.goal.base_score is None else ()
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, sums)
+
+
+def sights(plan: Plan) -> list[Sight]:
+    """What the driver reads of each party, then what every party reads."""
+    names = {message.__name__ for message in used(plan)}
+    lines = [line for line in m.disclosures() if line.message in names]
+    roles = {"party to driver": "driver", "driver to every party": "every party"}
+    return [
+        Sight(who, line.message, HOW[line.how], line.tells)
+        for direction, who in roles.items()
+        for line in lines
+        if line.direction == direction
+    ]
+
+
+def leaks(plan: Plan) -> Iterator[str]:
+    """What remains to be known in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
+    yield "Everybody learns the columns' names, the categories and the classes of all parties together."
+    if plan.method != "horizontal":
+        return
+    if plan.protection == "plain":
+        yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."
+    else:
+        yield from _of_sums(plan)
+    if plan.cut_points == "local":
+        yield "The driver reads each party's own quantiles, some of which are one person's value."
+    elif plan.params.min_cut_rows < LEAST_CUT_ROWS:
+        yield f"Cut points tell apart as few as {plan.params.min_cut_rows} rows, so some may be one person's value."
+    if plan.goal.follow:
+        yield "The metric on the validation rows of all parties together is known after every tree."
+    yield "The driver sees sizes and times of messages; every party keeps all trees and cut points."
+
+
+def _of_sums(plan: Plan) -> Iterator[str]:
+    yield "The driver reads the sums over all parties of a tree; with all parties but one it could learn that one's."
+    if plan.party_share < 1:
+        yield "Each tree sums over other parties, and comparing the sums tells something of those that differ."
+    if plan.on_loss == "continue":
+        yield "If a party is lost, sums before and after are over other parties, and comparing them tells of that one."
