@@ -92,6 +92,9 @@ class Lossy(InProcess):
         super().__init__(federation.transport.answers)
         self.lose, self.gone, self.returning = lose, set(), True
 
+    def here(self):
+        return super().here() - self.gone
+
     def wait(self, parties, deadline):
         if self.returning:
             self.gone -= parties

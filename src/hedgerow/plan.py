@@ -94,6 +94,11 @@ class Plan:
     def _check_masks(self) -> None:
         if self.protection != "masked" or self.method != "horizontal":
             return
+        if self.params.average and (self.party_share < 1 or self.on_loss == "continue"):
+            raise ParameterError(
+                "All trees of a random forest have the same gradients, so sums over different sets of parties would "
+                'show single parties\' sums; use party_share = 1 and on_loss = "wait".'
+            )
         drawn = self.drawn(len(self.members))
         if len(self.members) == 1:
             raise ParameterError(

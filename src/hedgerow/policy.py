@@ -53,9 +53,13 @@ class Policy:
             if is_refused:
                 raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
 
+    def fewest(self, plan: Plan) -> int:
+        """The fewest parties over which this owner gives a part of a masked sum."""
+        return 2 if self.allow_two and plan.allow_two else max(self.fewest_parties, FEWEST_MASKED)
+
     def _too_few(self, plan: Plan) -> bool:
-        fewest = 2 if self.allow_two and plan.allow_two else self.fewest_parties
-        return plan.protection == "masked" and plan.method == "horizontal" and plan.drawn(len(plan.members)) < fewest
+        masked = plan.protection == "masked" and plan.method == "horizontal"
+        return masked and plan.drawn(len(plan.members)) < self.fewest(plan)
 
     def _too_fine(self, plan: Plan) -> bool:
         by_counts = plan.method == "horizontal" and plan.cut_points == "counts"

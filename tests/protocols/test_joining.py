@@ -176,7 +176,7 @@ def test_an_introduction_of_two_of_three_opens_nothing():
     columns = fed.tables["party1"].columns
     party.answer(encode(m.Agree(columns, (0, 1), "")))
     counts = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1, 32, np.uint8))
-    with pytest.raises(PrivacyError, match="sum over 2 parties would show one party's part"):
+    with pytest.raises(PrivacyError, match="over all parties of the plan or not at all"):
         party.answer(encode(counts))
 
 

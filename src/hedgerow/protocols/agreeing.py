@@ -24,6 +24,7 @@ from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.losses import Loss
 
 MOST_CLASSES = 1000
+MOST_COLUMNS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +137,20 @@ def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     return ground.used(
         given.widened([c for c in request.columns if c.name not in given.names]).aligned(request.columns)
     )
+
+
+def check_agreed(plan: Plan, request: Agree, own: Facts) -> None:
+    """A party's side: refuse an agreement that leaves out its classes or categories. The refusal tells no more."""
+    classes, numbers = set(request.classes), plan.goal.objective is not None
+    if len(request.classes) > MOST_CLASSES or len(request.columns) > MOST_COLUMNS:
+        raise ProtocolError("The driver agrees on more classes or columns than there can be.")
+    if (classes and numbers) or not set(own.classes) <= classes:
+        raise ProtocolError("The classes that the driver agreed on are not those of all parties.")
+    known = {column.name: column for column in own.columns}
+    for column in request.columns:
+        mine = known.get(column.name, column)
+        if mine.kind != column.kind or not set(mine.categories) <= set(column.categories):
+            raise ProtocolError("The columns that the driver agreed on are not those of all parties.")
 
 
 def _given(table: Table, policy: Policy) -> Table:

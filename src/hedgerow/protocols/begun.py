@@ -54,6 +54,9 @@ def grid_of(request: Begin, columns: tuple[Column, ...], max_bin: int) -> Grid:
     sizes = np.diff(starts)
     categorical = np.array([c.kind == "categorical" for c in columns])
     most = np.where(categorical, MOST_BINS - 1, max_bin - 1)
+    n_categories = np.array([len(c.categories) for c in columns])
+    if (categorical & ((sizes != np.maximum(n_categories, 1) - 1) | ~request.has_missing)).any():
+        raise ProtocolError("The cut points that the driver sent do not fit the agreed categories.")
     inner = np.ones(max(len(request.cuts) - 1, 0), np.bool_)
     edges = starts[1:-1]
     inner[edges[(edges > 0) & (edges < len(request.cuts))] - 1] = False
@@ -82,16 +85,12 @@ class BegunRows:
         self._check_missing(rows)
         self.matrix = self._bins(rows.table, self.grid, threads)
         self.valid_matrix = None if rows.valid is None else self._bins(rows.valid, self.grid, threads)
-        self.digest = _digest(request)
+        self.digest = begun_digest(request)
 
     def _check_missing(self, rows: OwnRows) -> None:
         """A gap without a bin of its own would count as the least value in silence."""
         if any(not self.grid.has_missing[column] for column in rows.gappy):
             raise ProtocolError("The agreed cut points have no place for this party's missing values.")
-
-    def same(self, request: Begin) -> bool:
-        """Whether what was fixed is still the same."""
-        return self.digest == _digest(request)
 
     def _bins(self, table: Table, grid: Grid, threads: int) -> BinMatrix:
         fullest = bins.fullest_under(grid, table.values, table.absent, threads)
@@ -144,7 +143,7 @@ class BegunRows:
         return InterpolatedRows(own, settings, threads, held_out, self._bins(table, grid, threads), spread)
 
 
-def _digest(request: Begin) -> bytes:
+def begun_digest(request: Begin) -> bytes:
     """A hash of everything but the trees."""
     whole = hashlib.sha256()
     for name in Begin.__struct_fields__:

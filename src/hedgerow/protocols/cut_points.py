@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native, ground
 from hedgerow.data.table import Table
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import DataError, ProtocolError
 from hedgerow.messages import AskCounts, AskLocalCuts, AskMoments, ClassLabel, LocalCuts
 from hedgerow.plan import Goal, Plan
 from hedgerow.protocols.agreeing import Common
@@ -33,6 +33,9 @@ from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
 from hedgerow.trees.losses import LabelFacts, Loss
+
+MOST_AT_ONCE = 1 << 20
+"""Prefixes in one request."""
 
 LABEL, WEIGHT, VALID_LABEL, VALID_WEIGHT = range(4)
 """Counted like columns, behind these."""
@@ -54,6 +57,8 @@ def start(circle: Circle, shared: Common, loss: Loss) -> Start:
     counter = _Counter(circle)
     width = len(shared.columns)
     label = counter.present([width + LABEL])[0]
+    if not label:
+        raise DataError("The tables of all parties have no rows to learn from.")
     fixedpoint.check_rows(int(label))
     facts, valid = _facts(counter, shared, plan.goal, width)
     loss.check_labels(facts)
@@ -72,9 +77,13 @@ class _Counter:
         self.circle, self.step = circle, 0
 
     def __call__(self, asked: Prefixes) -> NDArray[np.int64]:
-        request = AskCounts(self.step, *asked)
-        self.step += 1
-        return self.circle.opened_sum(request, len(asked.column), self.circle.numbers)
+        parts = []
+        for first in range(0, len(asked.column), MOST_AT_ONCE):
+            some = slice(first, first + MOST_AT_ONCE)
+            request = AskCounts(self.step, asked.column[some], asked.prefix[some], asked.shift[some])
+            self.step += 1
+            parts.append(self.circle.opened_sum(request, len(request.column), self.circle.numbers))
+        return np.concatenate(parts)
 
     def present(self, columns: Sequence[int]) -> NDArray[np.int64]:
         """How many rows have a value in these columns."""
@@ -212,7 +221,10 @@ class OwnRows:
 
     def _known(self, column: NDArray[np.int32], shift: NDArray[np.uint8]) -> bool:
         return bool(
-            column.min() >= 0 and column.max() <= self.table.n_columns + VALID_WEIGHT and shift.max() <= KEY_BITS
+            column.min() >= 0
+            and (column[1:] >= column[:-1]).all()
+            and column.max() <= self.table.n_columns + VALID_WEIGHT
+            and shift.max() <= KEY_BITS
         )
 
     def _count(self, column: int, prefixes: NDArray[np.uint32], shift: int) -> NDArray[np.int64]:

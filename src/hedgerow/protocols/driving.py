@@ -29,6 +29,9 @@ from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import Rules
 from hedgerow.wire import Corridor
 
+MOST_IN_VAIN = 10
+"""Attempts in a row that may end without a new tree."""
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -74,10 +77,18 @@ def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
     """Train; every party has the model when this returns."""
     run_ = _Run(driver, state or State())
     run_.gather()
+    in_vain = 0
     while True:
+        done = len(run_.state.parts)
         try:
             model = run_.attempt()
         except PartyLost as loss:
+            in_vain = in_vain + 1 if len(run_.state.parts) == done else 0
+            if in_vain == MOST_IN_VAIN:
+                raise PartyLost(
+                    f"{loss} {in_vain} attempts in a row ended without a new tree; resume the run when that is mended.",
+                    loss.parties,
+                ) from None
             run_.wait_for(loss)
         else:
             return model, run_.state
@@ -194,24 +205,35 @@ class _Run:
         )
         growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, driver.threads)
         stopping = Stopping(metric, driver.plan.goal.early_stopping_rounds) if metric is not None else None
-        losses, clipped = self.state.losses, self.state.clipped
+        losses, clipped, parts = self.state.losses, self.state.clipped, list(self.state.parts)
 
-        def kept(trees: Forest, history: Sequence[float]) -> None:
+        def so_far(history: Sequence[float]) -> None:
             lost = tuple((round_, tuple(sorted(names))) for round_, names in rows.lost)
             self.state = replace(
                 self.state,
                 present=rows.circle.present,
-                parts=(*self.state.parts, trees),
+                parts=tuple(parts),
                 history=tuple(history),
                 losses=losses + lost,
                 clipped=clipped + rows.clipped,
             )
             driver.keep(self.state)
 
-        before = self.state.forest if self.state.parts else None
-        return boost(
-            rows, growth, params, scales, n_trees, stopping, driver.callbacks, before, self.state.history, kept
-        )
+        def sealed(trees: Forest) -> None:
+            parts.append(trees)
+            if rows.closed:  # the sums it was grown from cannot be had again
+                so_far(self.state.history)
+
+        def kept(_: Forest, history: Sequence[float]) -> None:
+            so_far(history)
+
+        before, history = (self.state.forest, self._history(n_trees)) if parts else (None, ())
+        return boost(rows, growth, params, scales, n_trees, stopping, driver.callbacks, before, history, kept, sealed)
+
+    def _history(self, n_trees: int) -> tuple[float, ...]:
+        """The metric after every round; a round that was closed just before the driver died has the one before it."""
+        history, n_rounds = self.state.history, self.state.forest.n_trees // n_trees
+        return (*history, *history[-1:] * (n_rounds - len(history))) if history else history
 
 
 def _told(circle: Circle, request: Request) -> None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, NodeList
-from hedgerow.plan import Plan
+from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
@@ -79,12 +79,14 @@ class HorizontalRows:
         self.clipped = 0
         self.lost: list[tuple[int, frozenset[str]]] = []
         """Rounds in which parties were lost and the run went on."""
+        self.closed = False
+        """Whether the round was closed early, so that it cannot be grown again."""
         self._metric_sums = np.empty(0, np.int64)
         self._counts = np.empty((0, self.width), np.int64)
 
     def start_round(self, round_: int) -> None:
         """Nothing is said yet; the first request of the round says it."""
-        self.round, self.level, self.cuts = round_, 0, _no_cuts()
+        self.round, self.level, self.cuts, self.closed = round_, 0, _no_cuts(), False
         self.parties = drawn(self.circle.plan, round_, self.circle.numbers)
 
     def divide(self, cuts: Cuts) -> None:
@@ -116,19 +118,27 @@ class HorizontalRows:
                 self._go_on(loss)
                 if self.level:
                     self.level += 1  # those that remain have answered this step
+                    self.closed = True
                     raise NoMoreSums from None
-                self.parties = drawn(self.circle.plan, self.round, self.circle.numbers)
-                continue  # nothing of this round was opened yet, so it begins anew for those that remain
+                # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
+                self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
+                if len(self.parties) < FEWEST_MASKED and self.circle.plan.protection == "masked":
+                    raise
+                continue
+            self._note_losses()
             self.level += 1
             self.cuts = _no_cuts()
             return words
 
     def _go_on(self, loss: PartyLost) -> None:
-        """Without the lost parties, where all have consented to that; else the loss ends the attempt."""
-        if self.circle.plan.on_loss != "continue":
+        """Without the lost parties, where all have consented to that and they are gone; else the attempt ends."""
+        if not self.circle.goes_on(loss):
             raise loss
         self.circle.lose(loss.parties)
-        self.lost.append((self.round, loss.parties))
+        self._note_losses()
+
+    def _note_losses(self) -> None:
+        self.lost += [(self.round, parties) for parties in self.circle.lost[len(self.lost) :]]
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
@@ -141,6 +151,7 @@ class HorizontalRows:
             except PartyLost as loss:
                 self._go_on(loss)
                 continue
+            self._note_losses()
             self.clipped += int(words[0])
             self._metric_sums = words[1:]
             return

@@ -10,8 +10,9 @@ Sees in the clear.  Everyone: the plan, certificates, public keys.  Driver: name
                     Nobody but the two parties of a pair: their secret. It lives in memory, as long as the process.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from hedgerow.certs import check_valid
 from hedgerow.errors import IdentityError, PrivacyError, ProtocolError
 from hedgerow.identity import Identity, fingerprint, verify
 from hedgerow.messages import Consent, Facts, Introduce, Key, Propose
@@ -61,12 +62,12 @@ def introduce(circle: Circle, keys: Sequence[Key], attempt: int) -> dict[str, Fa
 class Membership:
     """A party's side: one plan, one fresh key pair for as long as the process lives."""
 
-    def __init__(self, name: str, policy: Policy, identity: Identity) -> None:
-        self.name, self.policy, self.identity = name, policy, identity
+    def __init__(
+        self, name: str, policy: Policy, identity: Identity, revoked: Callable[[bytes], bool] = lambda _: False
+    ) -> None:
+        self.name, self.policy, self.identity, self.revoked = name, policy, identity, revoked
         self.plan: Plan | None = None
         self._pair_keys = PairKeys.fresh()
-        self._attempt = -1
-        self._met: set[str] | None = None
 
     def consent(self, request: Propose) -> Consent:
         """Sign the plan, if the owner's rules allow it. What becomes known: that they do."""
@@ -92,19 +93,17 @@ class Membership:
     def meet(self, request: Introduce) -> Mapping[int, bytes]:
         """Secrets with every other party whose signed key is pinned in the plan."""
         plan = self.agreed_plan
-        if request.attempt <= self._attempt:
-            raise PrivacyError("The driver repeats an attempt that this party has already made.")
         names = [key.name for key in request.keys]
         if len(set(names)) != len(names) or self.name not in names:
             raise ProtocolError("The introduction names a party twice, or not this one.")
         for key in request.keys:
             check_key(plan, key)
+            if plan.coordinator:
+                self._check_peer(key)
         if plan.on_loss == "wait" and set(names) != set(plan.names):
             raise PrivacyError(
                 "The driver leaves out a party of the plan, which is to be waited for; this party stops."
             )
-        if self._met is not None and not set(names) <= self._met:
-            raise PrivacyError("The driver brings back a party that was left out; sums of two sets could be compared.")
         secrets = {}
         for key in request.keys:
             if key.name == self.name:
@@ -113,8 +112,15 @@ class Membership:
                 continue
             if plan.protection == "masked":
                 secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
-        self._attempt, self._met = request.attempt, set(names)
         return secrets
+
+    def _check_peer(self, key: Key) -> None:
+        """Refuse a certificate that has expired or was revoked; in one process all are fresh."""
+        check_valid(key.certificate)
+        if self.revoked(key.certificate):
+            raise IdentityError(
+                f"The certificate of {key.name!r} was revoked; this party does not share secrets with it."
+            )
 
     @property
     def agreed_plan(self) -> Plan:

@@ -22,6 +22,9 @@ class Log(Protocol):
     def lines(self) -> Iterator[dict[str, Any]]:
         """What was written."""
 
+    def sync(self) -> None:
+        """Return when what was written survives a loss of power."""
+
 
 class NoLog:
     """Nothing is kept: for parties that live in one process and end with it."""
@@ -33,6 +36,9 @@ class NoLog:
         """None."""
         return iter(())
 
+    def sync(self) -> None:
+        """Nothing."""
+
 
 class Journal:
     """Steps of rounds that sums were given for: what was told up to the step, and for which parties."""
@@ -41,13 +47,41 @@ class Journal:
         self.log, self.run = log, run
         self.answered: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self.finished: dict[int, str] = {}
+        self.settled: dict[str, str] = {}
+        self.attempt, self.members = 0, frozenset[str]()
         for line in log.lines():
-            if line.get("run") == run and line["event"] == "answered":
-                parties = tuple(int(p) for p in line["parties"])
-                self.answered[line["round"], line["step"]] = (line["told"], parties)
-            elif line.get("run") == run and line["event"] == "finished":
-                self.finished[line["round"]] = line["trees"]
+            if line.get("run") == run:
+                self._recall(line)
         self.begin(b"")
+
+    def _recall(self, line: dict[str, Any]) -> None:
+        """What a process before this one wrote down."""
+        event = line["event"]
+        if event == "answered":
+            self.answered[line["round"], line["step"]] = (line["told"], tuple(int(p) for p in line["parties"]))
+        elif event == "finished":
+            self.finished[line["round"]] = line["trees"]
+        elif event == "settled":
+            self.settled[line["what"]] = line["sha256"]
+        elif event == "introduced":
+            self.attempt, self.members = line["attempt"], frozenset(line["members"])
+
+    def introduce(self, attempt: int, names: Sequence[str]) -> None:
+        """An attempt begins with these parties; refuse one made before, or with a party that was left out."""
+        if attempt <= self.attempt:
+            raise PrivacyError("The driver repeats an attempt that this party has already made; this party stops.")
+        if self.members and not self.members >= set(names):
+            raise PrivacyError("The driver brings back a party that was left out; sums of two sets could be compared.")
+        self.log.note("introduced", run=self.run, attempt=attempt, members=list(names))
+        self.attempt, self.members = attempt, frozenset(names)
+
+    def settle(self, what: str, digest: bytes) -> None:
+        """Something is fixed for the whole run; refuse it when it was fixed otherwise before."""
+        if self.settled.get(what, digest.hex()) != digest.hex():
+            raise PrivacyError(f"The driver changes {what} in the middle of the run; this party stops.")
+        if what not in self.settled:
+            self.log.note("settled", run=self.run, what=what, sha256=digest.hex())
+            self.settled[what] = digest.hex()
 
     def begin(self, state: bytes) -> None:
         """A round (or the setup) begins from this state: everything its gradients depend on."""

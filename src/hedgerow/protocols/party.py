@@ -12,19 +12,23 @@ import msgspec
 
 from hedgerow import messages as m
 from hedgerow.data.table import Table
-from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import loss_of, own_facts, shaped
-from hedgerow.protocols.begun import BegunRows, forest_of
+from hedgerow.protocols.agreeing import check_agreed, loss_of, own_facts, shaped
+from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
+
+BYTES_A_NODE = 128
+"""At least as many as a node takes in a model file."""
 
 Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
 
@@ -39,6 +43,10 @@ class Owner:
     policy: Policy
     identity: Identity
     log: Log | None = None
+    revoked: Callable[[bytes], bool] = lambda _: False
+    """Whether another party's certificate was revoked."""
+    durable: bool = False
+    """Whether what is answered must be on disk before the answer leaves, so that a loss of power forgets nothing."""
 
 
 class Party:
@@ -47,7 +55,7 @@ class Party:
     def __init__(self, owner: Owner, threads: int, keep_model: Callable[[bytes], None] | None = None) -> None:
         self.owner, self.threads, self.keep_model = owner, threads, keep_model
         self.log = owner.log or NoLog()
-        self.member = Membership(owner.name, owner.policy, owner.identity)
+        self.member = Membership(owner.name, owner.policy, owner.identity, owner.revoked)
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
@@ -55,15 +63,28 @@ class Party:
 
     def answer(self, frame: bytes) -> bytes:
         """The answer to one frame; every one is noted before it leaves."""
-        request = decode_request(frame, MOST_SMALL)
-        if not isinstance(request, (m.Propose, m.Introduce)):
-            self._introduced.hear(frame)
-        reply = self._reply(request, frame)
+        try:
+            request = decode_request(frame, self._most_bytes)
+            if not isinstance(request, (m.Propose, m.Introduce)):
+                self._introduced.hear(frame)
+            reply = self._reply(request, frame)
+        except HedgerowError as error:
+            self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
+            raise
         out = encode(reply)
         if self.owner.log is not None:
             digest = hashlib.sha256(out).hexdigest()
             self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=digest)
         return out
+
+    @property
+    def _most_bytes(self) -> int:
+        """What a request may have: more than usual only where the plan's trees need it."""
+        if self.rows is None:
+            return MOST_SMALL
+        params, n_trees = self.plan.params, max(1, len(self.classes))
+        nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
+        return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
@@ -82,9 +103,7 @@ class Party:
         if not summed and isinstance(request, m.AskTrees):
             return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
         if isinstance(request, m.Farewell):
-            if self.keep_model is not None:
-                self.keep_model(request.model)
-            return m.Done()
+            return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
     @property
@@ -108,17 +127,21 @@ class Party:
         secrets = self.member.meet(request)
         names = self.plan.names
         self.present = self.alive = tuple(sorted(names.index(key.name) for key in request.keys))
-        self.hiding = Hiding(self.plan, names.index(self.owner.name), secrets, self.threads)
+        fewest = self.owner.policy.fewest(self.plan)
+        self.hiding = Hiding(self.plan, names.index(self.owner.name), secrets, self.threads, fewest)
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
+        self.journal.introduce(request.attempt, [key.name for key in request.keys])
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
         owner = self.owner
+        check_agreed(self.plan, request, own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid))
         self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
+        self.journal.settle("columns and classes", self.agreement)
         if self.rows is None or self.rows.agreement != self.agreement:
             valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
@@ -131,14 +154,16 @@ class Party:
         plan, rows = self.plan, self._agreed
         rows.forget_keys()
         forest = forest_of(request.forest, rows.table.columns, loss_of(plan, self.classes).n_trees)
-        if self.begun is None or not self.begun.same(request):
+        self.journal.settle("cut points and ranges", begun_digest(request))
+        if self.begun is None:
             self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes), self.threads)
         n_trees = self.begun.loss.n_trees
         first = forest.n_trees // n_trees
         self.state = hashlib.sha256(self.agreement + self.begun.digest).digest()
         for round_ in range(first):
             digest = trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees))
-            self.journal.check(round_, digest, known=self.owner.log is not None)
+            # Where a run goes on after a loss, a tree may have been closed that this party was not told to finish.
+            self.journal.check(round_, digest, known=self.owner.log is not None and plan.on_loss == "wait")
             self._advance(digest)
         local = self.begun.local_rows(forest, self.threads)
         metric = self.begun.metric if plan.goal.follow else None
@@ -158,7 +183,7 @@ class Party:
         if request.level == 0:
             self.journal.begin(self.state)
         # Where the set may shrink, a step is known by everything but its set.
-        goes_on = self.plan.on_loss == "continue"
+        goes_on = self._goes_on
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
@@ -171,6 +196,8 @@ class Party:
             words = self.growing.finish(request)
             if not again:
                 self._finished(request, self.growing)
+        if self.owner.durable:
+            self.log.sync()
         if self.hiding.own_number not in request.parties:
             return m.Done()
         return self.hiding.sums(words, request.parties, self.told)
@@ -179,6 +206,10 @@ class Party:
         own = self._agreed
         if self.growing is not None:
             raise ProtocolError("The driver asks for counts after the trees have begun.")
+        if len(self.present) != len(self.plan.members):
+            raise PrivacyError(
+                "Counts are summed over all parties of the plan or not at all; the driver leaves one out."
+            )
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
         self.journal.answer(SETUP, step, frame, self.present, False)
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
@@ -186,20 +217,35 @@ class Party:
 
     def _check_set(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound) -> None:
         """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out."""
-        finishes, parties = isinstance(request, m.FinishRound), tuple(request.parties)
-        if not finishes and request.level > 0 and parties != self.round_set:
-            raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
-        if (
-            self.plan.on_loss == "continue"
-            and (finishes or self.plan.party_share == 1)
-            and set(parties) < set(self.alive)
-        ):
-            self.alive = tuple(p for p in self.alive if p in parties)
-        expected = self.alive if finishes else drawn(self.plan, request.round, self.alive)
-        if parties != expected and (finishes or self.plan.on_loss == "wait" or not set(parties) <= set(self.alive)):
+        parties, finishes, goes_on = tuple(request.parties), isinstance(request, m.FinishRound), self._goes_on
+        if not finishes and request.level > 0:
+            if parties != self.round_set:
+                raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
+            return
+        now = self.growing
+        again = now is not None and not now.finished and now.level == 1 and request.round == now.round
+        drawn_now = self.alive if finishes else drawn(self.plan, request.round, self.alive)
+        expected = self.round_set if again and goes_on and not finishes else drawn_now
+        if parties != expected and not (goes_on and set(parties) < set(expected)):
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-        if request.level == 0:
+        gone = set(expected) - set(parties)
+        self.alive = tuple(p for p in self.alive if p not in gone)
+        if not finishes:
             self.round_set = parties
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.plan.on_loss == "continue"
+
+    def _keep(self, model: bytes) -> m.Done:
+        """The finished model; refused if its trees are not those that this party helped to grow."""
+        if self.owner.log is not None and self.begun is not None:
+            forest, n_trees = decoded(model, "The model that the driver sent").forest, self.begun.loss.n_trees
+            for round_ in range(forest.n_trees // n_trees):
+                self.journal.check(round_, trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees)))
+        if self.keep_model is not None:
+            self.keep_model(model)
+        return m.Done()
 
     def _finished(self, request: m.FinishRound, growing: Growing) -> None:
         digest = growing.digest(request)

@@ -34,6 +34,8 @@ class Circle:
 
     def __init__(self, corridor: Corridor, plan: Plan, present: Sequence[str], deadline: float) -> None:
         self.corridor, self.plan, self.present, self.deadline = corridor, plan, tuple(present), deadline
+        self.lost: list[frozenset[str]] = []
+        """Those the run went on without, in order."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -42,37 +44,58 @@ class Circle:
 
     def tell(self, request: Request, most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
         """Everyone's answer to the same request; a party that does not answer is lost."""
-        return self._asked(self.present, request, most_bytes)
+        answers, loss = self._asked(self.present, request, most_bytes)
+        if loss is not None:
+            raise loss
+        return answers
 
     def ask_one(self, party: str, request: Request) -> Answer:
         """One party's answer; the others do not hear the request."""
-        return self._asked((party,), request, MOST_SMALL)[party]
+        answers, loss = self._asked((party,), request, MOST_SMALL)
+        if loss is not None:
+            raise loss
+        return answers[party]
 
-    def _asked(self, parties: Sequence[str], request: Request, most_bytes: int) -> dict[str, Answer]:
+    def _asked(
+        self, parties: Sequence[str], request: Request, most_bytes: int
+    ) -> tuple[dict[str, Answer], PartyLost | None]:
+        """The answers that came, and the loss of those that did not; a party that refuses ends the run."""
         answers, missing = self.corridor.ask(dict.fromkeys(parties, request), self.deadline, most_bytes)
-        if missing:
-            reasons = getattr(self.corridor.transport, "reasons", {})
-            refused = sorted(getattr(self.corridor.transport, "refusals", ()))
-            if refused:
-                raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
-            why = " ".join(reasons[p] for p in sorted(missing) if p in reasons)
-            names = ", ".join(map(repr, sorted(missing)))
-            raise PartyLost(f"No answer from {names}. {why}".strip(), missing)
-        return {party: answers[party] for party in parties}
+        if not missing:
+            return {party: answers[party] for party in parties}, None
+        reasons = getattr(self.corridor.transport, "reasons", {})
+        refused = sorted(getattr(self.corridor.transport, "refusals", ()))
+        if refused:
+            raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
+        why = " ".join(reasons[p] for p in sorted(missing) if p in reasons)
+        names = ", ".join(map(repr, sorted(missing)))
+        return answers, PartyLost(f"No answer from {names}. {why}".strip(), missing)
 
     def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
         """The sum of these parties' words; the others hear the request too, and say nothing.
 
-        What becomes known here: the sum. If a part is missing, nothing.
+        What becomes known here: the sum. If a part is missing, nothing. Where the run goes on after a loss, that of a
+        party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
-        answers = self.tell(request, 8 * n_words + ROOM)
+        answers, loss = self._asked(self.present, request, 8 * n_words + ROOM)
         names = [self.plan.names[i] for i in parties]
+        if loss is not None:
+            if loss.parties & set(names) or not self.goes_on(loss):
+                raise loss
+            self.lose(loss.parties)
         if self.plan.protection == "plain":
             return np.asarray(sum(_words(answers[name], PlainSums, "words", n_words, name) for name in names))
         opened = masks.unmasked_sum(
             [_words(answers[name], MaskedSums, "masked_words", n_words, name) for name in names]
         )
         return np.asarray(opened, np.int64)
+
+    def goes_on(self, loss: PartyLost) -> bool:
+        """Whether the run goes on without the lost parties: by consent of all, and only if they are really gone.
+
+        The part of a party that is merely late could still arrive, and the same sum then be opened for two sets.
+        """
+        return self.plan.on_loss == "continue" and not loss.parties & self.corridor.transport.here()
 
     def lose(self, parties: frozenset[str]) -> None:
         """Go on without these; too few left is an error."""
@@ -85,6 +108,7 @@ class Circle:
                 parties,
             )
         self.present = left
+        self.lost.append(parties)
 
 
 def _words(answer: Answer, kind: type[Answer], field: str, n_words: int, name: str) -> NDArray[Any]:
@@ -107,8 +131,10 @@ class Told:
 class Hiding:
     """A party's side: gives its words away only as the plan says."""
 
-    def __init__(self, plan: Plan, own_number: int, pair_secrets: Mapping[int, bytes], threads: int) -> None:
-        self.plan, self.own_number, self.threads = plan, own_number, threads
+    def __init__(
+        self, plan: Plan, own_number: int, pair_secrets: Mapping[int, bytes], threads: int, fewest: int
+    ) -> None:
+        self.plan, self.own_number, self.threads, self.fewest = plan, own_number, threads, fewest
         self.pair_secrets = pair_secrets
         self._set: tuple[int, ...] = ()
         """The set of parties last summed over, and what is made of it below."""
@@ -134,10 +160,9 @@ class Hiding:
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
         if self.plan.protection == "plain":
             return
-        fewest = 2 if self.plan.allow_two else FEWEST_MASKED
-        if len(parties) < fewest:
+        if len(parties) < self.fewest:
             raise PrivacyError(
-                f"A sum over {len(parties)} parties would show one party's part; at least {fewest} must take part."
+                f"A sum over {len(parties)} parties would show one party's part; at least {self.fewest} must take part."
             )
         if any(p not in self.pair_secrets for p in parties if p != self.own_number):
             raise PrivacyError("A sum was asked for with a party that was never introduced.")

@@ -150,6 +150,10 @@ class _NamedLog:
             facts["run"] = self._kept
         self._log.note(event, **facts)
 
+    def sync(self) -> None:
+        """Return when it is on disk."""
+        self._log.sync()
+
     def lines(self) -> Iterator[dict[str, Any]]:
         """What was written, also by processes before this one."""
         for line in self._log.lines():

@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hedgerow import certs
-from hedgerow.errors import HedgerowError, IdentityError, ParameterError, PartyLost, RunError
+from hedgerow.channel import Answer
+from hedgerow.errors import (
+    HedgerowError,
+    IdentityError,
+    ParameterError,
+    PartyLost,
+    PolicyError,
+    PrivacyError,
+    ProtocolError,
+    RunError,
+)
 from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.plan import Plan
@@ -27,13 +37,16 @@ from hedgerow.run.manifest import About
 from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch
 from hedgerow.run.runfile import RunFile, Source
-from hedgerow.saved import decoded, encoded
+from hedgerow.saved import MOST_BYTES, decoded, encoded
 from hedgerow.transports.grpc_driver import GrpcTransport
 from hedgerow.transports.grpc_party import serve
-from hedgerow.wire import MOST_SMALL, Corridor
+from hedgerow.wire import Corridor
 
 ROWS = "rows.sha256"
 """Beside a party's log: a hash of its rows, so that a run does not go on with others."""
+
+GONE_AFTER = 10.0
+"""Seconds without a connection after which a run goes on without a party, where all have consented to that."""
 
 _EVENTS = {"here": "is here", "lost": "is away", "back": "is back", "restarted": "is back, as a new process"}
 
@@ -100,7 +113,7 @@ def _listening(
     ca = _ca(settings)
     transport = GrpcTransport(
         settings.listen, identity, ca, plan.fingerprints, revoked=_revoked(settings, ca), run=plan.digest,
-        grace=settings.deadline, on_event=on_event,
+        grace=GONE_AFTER if plan.on_loss == "continue" else settings.deadline, on_event=on_event,
     )  # fmt: skip
     try:
         yield transport
@@ -145,7 +158,8 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     about = About(run.name, "party", own.name, run.method, plan.text)
     with closing(open_folder(place, about, None)) as folder:
         _check_rows(folder, rows)
-        owner = Owner(own.name, table, valid, policy, own.identity, folder.log)
+        revoked = _revoked(settings, _ca(settings))
+        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, durable=True)
         content = _served(owner, plan, settings, folder, options)
         folder.finish({MODEL: content}, {"notes": []})
     return place
@@ -166,8 +180,9 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
     party, ca = Party(owner, options.threads, keep_model), _ca(settings)
     try:
         serve(
-            settings.address, owner.identity, ca, owner.name, party.answer, run=plan.digest, most_bytes=MOST_SMALL,
-            patience=settings.patience, driver=plan.coordinator, revoked=_revoked(settings, ca), on_event=on_event,
+            settings.address, owner.identity, ca, owner.name, _discreet(party, options.say), run=plan.digest,
+            most_bytes=MOST_BYTES, patience=settings.patience, driver=plan.coordinator, revoked=owner.revoked,
+            on_event=on_event,
         )  # fmt: skip
     except PartyLost as error:
         if kept:
@@ -176,6 +191,21 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
     if not kept:
         raise RunError("The driver ended the run without a model; ask its operator.")
     return kept[-1]
+
+
+def _discreet(party: Party, say: Say) -> Answer:
+    """Answers whose refusals tell the driver nothing of the rows; the owner is told all."""
+
+    def answer(frame: bytes) -> bytes:
+        try:
+            return party.answer(frame)
+        except (PolicyError, ProtocolError, PrivacyError, IdentityError):
+            raise  # these speak of what the driver said
+        except HedgerowError as error:
+            say(f"This party refuses: {error}")
+            raise RunError("Its table cannot be used in this run; its own output says why.") from None
+
+    return answer
 
 
 def _check_rows(folder: RunFolder, digest: str) -> None:

@@ -1,0 +1,173 @@
+"""Sums of the same rows are never opened for two sets of parties, whatever the driver does or suffers."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from federated import SMALL, Federation, Lossy, params_of, same, two_class, until
+from hedgerow import messages as m
+from hedgerow.audit import AuditLog
+from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
+from hedgerow.policy import ALLOW_ALL, Policy
+from hedgerow.protocols.horizontal import drawn
+from hedgerow.wire import encode
+
+replace = msgspec.structs.replace
+
+
+def asked(kind, round_=0, level=0):
+    return lambda r: isinstance(r, kind) and r.round == round_ and r.level == level
+
+
+def sets_by_step(fed):
+    """For every step of every round, the sets of parties it was asked for."""
+    found: dict[tuple, set] = {}
+    for heard in fed.of("AskHistograms", "AskLeafSums"):
+        found.setdefault((heard.message.round, heard.message.level), set()).add(heard.message.parties)
+    return found
+
+
+def test_counts_are_not_given_for_fewer_parties_than_the_plan_has():
+    fed = Federation(two_class(4), on_loss="continue")
+    count = until(fed, lambda r: isinstance(r, m.AskCounts))
+    introduce = fed.of("Introduce")[0].message
+    party = fed.parties["party1"]
+    party.answer(encode(replace(introduce, attempt=7, keys=introduce.keys[:3])))
+    party.answer(fed.of("Agree")[0].frame)
+    with pytest.raises(PrivacyError, match="over all parties of the plan or not at all"):
+        party.answer(encode(replace(count, step=1)))
+
+
+def test_the_loss_of_a_party_that_was_not_drawn_does_not_open_a_sum_twice():
+    fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
+    outside = next(i for i in range(7) if i not in drawn(fed.plan, 1, range(7)))
+    name = fed.plan.names[outside]
+    lossy = Lossy(fed, lambda party, r: party == name and asked(m.AskHistograms, 1)(r))
+    lossy.returning = False
+    _, state = fed.run(transport=lossy)
+    assert state.losses == ((1, (name,)),)
+    assert {len(sets) for sets in sets_by_step(fed).values()} == {1}
+
+
+def test_the_loss_of_a_drawn_party_leaves_the_others_of_its_draw():
+    fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
+    first = drawn(fed.plan, 1, range(7))
+    name = fed.plan.names[first[0]]
+    lossy = Lossy(fed, lambda party, r: party == name and asked(m.AskHistograms, 1)(r))
+    lossy.returning = False
+    fed.run(transport=lossy)
+    assert sets_by_step(fed)[1, 0] == {first, first[1:]}
+
+
+def test_a_party_that_is_merely_late_is_waited_for_even_where_a_lost_one_is_not():
+    fed = Federation(two_class(5), on_loss="continue")
+    late = []
+
+    class Late(Lossy):
+        def here(self):
+            return frozenset(fed.tables)
+
+    def lose(party, request):
+        first = party == "party5" and asked(m.AskHistograms, 1)(request) and not late
+        late.extend(["once"] if first else [])
+        return first
+
+    model, state = fed.run(transport=Late(fed, lose))
+    assert (state.losses, state.attempt) == ((), 2)
+    assert same(model, Federation(two_class(5)).model())
+
+
+@pytest.mark.parametrize("how", [{"party_share": 0.75}, {"on_loss": "continue"}])
+def test_a_random_forest_of_masked_parties_keeps_one_set(how):
+    """Its gradients never change, so sums over two sets would differ by one party's own."""
+    with pytest.raises(ParameterError, match="same gradients"):
+        Federation(two_class(4), params_of(average=True), **how)
+    Federation(two_class(4), params_of(average=True), protection="plain", **how)
+
+
+def test_an_owners_fewest_parties_hold_for_every_sum():
+    policy = Policy(fewest_parties=5, allow_continue=True, min_cut_rows=1, allow_two=False)
+    fed = Federation(two_class(5), policy=policy, on_loss="continue")
+    lossy = Lossy(fed, lambda party, r: party == "party5" and asked(m.AskHistograms, 1)(r))
+    lossy.returning = False
+    with pytest.raises(PrivacyError, match="at least 5 must take part"):
+        fed.run(transport=lossy)
+
+
+def test_two_parties_consented_to_in_the_plan_alone_are_not_enough():
+    policy = Policy(fewest_parties=2, min_cut_rows=1)
+    with pytest.raises(PolicyError, match="fewest_parties"):
+        Federation(two_class(2), policy=policy, allow_two=True).run()
+
+
+@pytest.mark.parametrize("what", ["low", "base", "cuts"])
+def test_what_was_fixed_before_the_first_tree_cannot_be_changed(what):
+    fed = Federation(two_class(3))
+    until(fed, asked(m.AskHistograms, 1))
+    begin = fed.of("Begin")[0].message
+    changed = replace(begin, **{what: np.sort(begin.cuts + 1) if what == "cuts" else getattr(begin, what) - 0.5})
+    with pytest.raises(PrivacyError, match="changes cut points and ranges in the middle"):
+        fed.parties["party1"].answer(encode(changed))
+
+
+def test_the_agreement_cannot_be_changed():
+    fed = Federation(two_class(3))
+    until(fed, lambda r: isinstance(r, m.Begin))
+    agree = fed.of("Agree")[0].message
+    with pytest.raises(PrivacyError, match="changes columns and classes"):
+        fed.parties["party1"].answer(encode(replace(agree, columns=agree.columns[:-1])))
+
+
+@pytest.mark.parametrize("classes", [(0,), (1,), (), (0, 2)])
+def test_an_agreement_that_leaves_out_a_class_is_refused_without_a_number(classes):
+    fed = Federation(two_class(3))
+    agree = until(fed, lambda r: isinstance(r, m.Agree))
+    with pytest.raises(ProtocolError, match="not those of all parties") as refusal:
+        fed.parties["party1"].answer(encode(replace(agree, classes=classes)))
+    assert not any(letter.isdigit() for letter in str(refusal.value))
+
+
+def test_a_party_that_was_left_out_stays_out_after_a_restart():
+    logs = {f"party{i}": AuditLog(None, "a test", f"party{i}") for i in range(1, 6)}
+    fed = Federation(two_class(5), on_loss="continue", logs=logs)
+    request = until(fed, lambda r: isinstance(r, m.Introduce))
+    fed.parties["party1"].answer(encode(replace(request, keys=request.keys[:4])))
+    fed.restart("party1")
+    fresh = fed.parties["party1"]
+    consent = fresh.member.consent(fed.of("Propose")[0].message)
+    own = replace(request.keys[0], public_key=consent.public_key, signature=consent.signature)
+    with pytest.raises(PrivacyError, match="brings back a party"):
+        fresh.answer(encode(replace(request, attempt=9, keys=(own, *request.keys[1:]))))
+
+
+def test_a_driver_that_dies_when_a_tree_was_closed_goes_on_after_it():
+    fed, states = Federation(two_class(5), on_loss="continue"), []
+    lossy = Lossy(fed, lambda party, r: party == "party5" and asked(m.AskHistograms, 1, 1)(r))
+    lossy.returning = False
+
+    def keep(state):
+        states.append(state)
+        if len(state.parts) == 2 and state.losses:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fed.run(transport=lossy, keep=keep)
+    model, state = fed.run(states[-1], transport=lossy)
+    assert model.n_rounds == SMALL.n_estimators
+    assert state.present == ("party1", "party2", "party3", "party4")
+    assert max(len(sets) for sets in sets_by_step(fed).values()) == 1
+
+
+def test_attempts_that_lead_nowhere_end():
+    fed = Federation(two_class(3))
+    with pytest.raises(PartyLost, match="10 attempts in a row ended without a new tree"):
+        fed.run(transport=Lossy(fed, lambda party, r: party == "party2" and isinstance(r, m.AskLeafSums)))
+
+
+def test_every_refusal_is_noted_in_the_log():
+    logs = {f"party{i}": AuditLog(None, "a test", f"party{i}") for i in range(1, 4)}
+    fed = Federation(two_class(3), logs=logs, policy=ALLOW_ALL)
+    agree = until(fed, lambda r: isinstance(r, m.Agree))
+    with pytest.raises(ProtocolError, match="not those of all parties"):
+        fed.parties["party1"].answer(encode(replace(agree, classes=(1,))))
+    assert [line["error"] for line in logs["party1"].lines() if line["event"] == "refused"] == ["ProtocolError"]
