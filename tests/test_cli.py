@@ -396,7 +396,8 @@ def test_control_c_ends_training_with_one_sentence_and_no_model(here: Path) -> N
 def test_the_demo_prints_a_table_and_writes_a_picture_and_a_model(here: Path) -> None:
     command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.count("breast cancer") == 2
+    assert done.stdout.count("breast cancer") == 5
+    assert done.stdout.endswith("together and in one place: the same forest, bit for bit\n")
     assert "rmse" in done.stdout
     assert (here / "shown" / "model.png").read_bytes().startswith(b"\x89PNG")
     assert load_model(here / "shown" / "model.json").classes == ("benign", "malignant")

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from hedgerow.cli import app
 from hedgerow.errors import DataError, ParameterError, RunError
 from hedgerow.plan import Member
+from hedgerow.run import tables
 from hedgerow.run.runfile import RunFile, open_run, read_run_file
 from hedgerow.run.simulate import members
 
@@ -321,3 +322,14 @@ def test_privacy_of_a_baseline_and_validation_of_whole_trees_are_remarked_upon(t
     bagging = read(tmp_path, WHOLE.replace("[data]", 'method = "bagging"\n[data]') + "[validation]\nshare = 0.2\n")
     assert any("no metric is followed" in sentence for sentence in bagging.notes)
     assert not bagging.goal.follow
+
+
+def test_libsvm_files_of_all_parties_count_their_columns_alike(tmp_path):
+    """A file without a column 0 beside one that has it would be read one column off."""
+    (tmp_path / "a.libsvm").write_text("1 0:5 1:1\n0 1:2\n")
+    (tmp_path / "b.libsvm").write_text("1 1:3\n0 1:4\n")
+    text = '[run]\nname = "r"\nmethod = "pooled"\n[data]\ntask = "classify"\n'
+    text += "".join(f'[[party]]\nname = "{n}"\ndata = "{n}.libsvm"\n' for n in "ab")
+    (tmp_path / "run.toml").write_text(text)
+    training = tables.party_tables(open_run(tmp_path / "run.toml")).training
+    assert [table.values.toarray()[0].tolist() for table in training.values()] == [[5, 1], [0, 3]]

@@ -44,6 +44,7 @@ def read_table(
     names: Sequence[str] | None = None,
     absent: str = "missing",
     n_columns: int | None = None,
+    first_index: Literal[0, 1] | None = None,
     kind: Literal["csv", "libsvm"] | None = None,
 ) -> Table:
     """The table in a file, its format told by its suffix, unless `kind` says what it is.
@@ -51,7 +52,8 @@ def read_table(
     `label`, `id_column` and `weight` name columns of a CSV, TSV or Parquet file; the other columns are features,
     but for a first column without a name, which is some frame's index: that is left out unless `id_column=""`
     asks for it. `names` renames the features. `n_columns` fixes the width of a LIBSVM file, whose label is its
-    first field and whose absent entries are "missing" or "zero".
+    first field and whose absent entries are "missing" or "zero"; `first_index` is what its first column is called
+    (None: 0 if the file has a column 0, else 1).
     """
     path = Path(path)
     suffix = _suffix(path, kind)
@@ -60,7 +62,7 @@ def read_table(
     if suffix in LIBSVM:
         if given := [f"{role}=" for role, name in roles.items() if name is not None]:
             raise ParameterError(f"{path} is LIBSVM, whose label is its first field; leave out {', '.join(given)}.")
-        return _read_libsvm(path, suffix, n_columns, names=names, categorical=categorical, absent=absent)
+        return _read_libsvm(path, suffix, n_columns, first_index, names=names, categorical=categorical, absent=absent)
     if n_columns is not None:
         raise ParameterError(f"n_columns= is for LIBSVM files; {path} says itself how wide it is, so leave it out.")
     lines = None if suffix == "parquet" else _CsvLines(path, DELIMITERS[suffix])
@@ -313,14 +315,19 @@ def _is_libsvm(fields: Sequence[bytes]) -> bool:
     return all(a < b for a, b in pairwise(indices)) and all(0 <= index < 2**31 for index in indices)
 
 
-def _read_libsvm(path: Path, suffix: str, n_columns: int | None, **rest: Any) -> Table:
+def libsvm_first_index(path: Path) -> Literal[0, 1]:
+    """What a LIBSVM file seems to call its first column: 0 if a row has a column 0, else 1."""
+    return 0 if any(field.startswith(b"0:") for _, fields in _libsvm_lines(path) for field in fields[1:3]) else 1
+
+
+def _read_libsvm(path: Path, suffix: str, n_columns: int | None, first_index: int | None, **rest: Any) -> Table:
     try:
         first = next(_libsvm_lines(path), None)
         if first is None:
             raise DataError(f"{path} is empty; give a file with at least one row.")
         if suffix == "txt" and not _is_libsvm(first[1]):
             raise DataError(f"{path} is not LIBSVM, the one format read from '.txt'; the known suffixes are {KNOWN}.")
-        X, y = _load_libsvm(path)
+        X, y = _load_libsvm(path, first_index)
     except DAMAGED:
         raise _damaged(path) from None
 
@@ -341,13 +348,16 @@ def _read_libsvm(path: Path, suffix: str, n_columns: int | None, **rest: Any) ->
     return build_table(X, y, place=place, **rest)
 
 
-def _load_libsvm(path: Path) -> tuple[Any, Any]:
+def _load_libsvm(path: Path, first_index: int | None) -> tuple[Any, Any]:
     from sklearn.datasets import load_svmlight_file  # slow to import
 
     try:
         with _open(path) as file:
-            return load_svmlight_file(file, dtype=np.float32, zero_based="auto")  # type: ignore[no-any-return]
+            zero_based = "auto" if first_index is None else first_index == 0
+            return load_svmlight_file(file, dtype=np.float32, zero_based=zero_based)  # type: ignore[no-any-return]
     except (ValueError, OverflowError):
+        if first_index == 1 and libsvm_first_index(path) == 0:
+            raise DataError(f"{path} has a column 0 where columns are said to begin at 1; use first_index=0.") from None
         bad = next((line for line, fields in _libsvm_lines(path) if not _is_libsvm(fields)), None)
         where = f"line {bad} of {path}" if bad is not None else f"{path}"
         raise DataError(

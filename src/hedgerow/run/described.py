@@ -131,7 +131,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
     run = RunFile(
         path, name, method, head.path("folder") or folder / "runs" / name, data, partition, parties, share, privacy,
-        trees.goal(data.task, data.label, follows and (own_rows or asked)), trees.params(method not in BASELINES),
+        trees.goal(data.task, data.label, follows and (own_rows or asked)), trees.params(method == "horizontal"),
         driver, tuple(notes), head.path("model"),
     )  # fmt: skip
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))

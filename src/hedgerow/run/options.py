@@ -24,6 +24,8 @@ class DataOptions:
     format: Literal["csv", "libsvm"] | None = None
     """What the files are, whatever their suffix; None: by the suffix."""
     n_columns: int | None = None
+    first_index: Literal[0, 1] | None = None
+    """What LIBSVM files call their first column; None: 0 if any of the run's files has a column 0, else 1."""
     """The width of LIBSVM files; None: as each file has it."""
 
 

@@ -16,7 +16,7 @@ from hedgerow.run.tree_section import TREES
 METHODS = ("horizontal", "bagging", "sequential", "alone", "pooled")
 KEYS: dict[str, tuple[str, ...]] = {
     "run": ("name", "method", "folder", "model"),
-    "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns"),
+    "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index"),
     "partition": ("data", "parties", "how", "alpha", "noise", "seed"),
     "party": ("name", "data", "valid", "fingerprint"),
     "validation": ("share",),
@@ -59,7 +59,7 @@ class Sections:
         return DataOptions(
             section.text("label"), section.text("id"), section.text("weight"), section.texts("categorical"),
             section.word("absent", tuple(ABSENT), "missing"), cast(Any, task), section.source("test"), cast(Any, kind),
-            section.whole("n_columns", 1, 2**31 - 1),
+            section.whole("n_columns", 1, 2**31 - 1), cast(Any, section.whole("first_index", 0, 1)),
         )  # fmt: skip
 
     def partition(self) -> PartitionOptions | None:

@@ -11,7 +11,7 @@ HOW = {"clear": "as it is", "masked": "in sum only"}
 
 
 class Sight(NamedTuple):
-    """What a role reads in a field of a message."""
+    """What a role reads in a message."""
 
     who: str
     message: str
@@ -33,16 +33,15 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
 
 
 def sights(plan: Plan) -> list[Sight]:
-    """What the driver reads of each party, then what every party reads."""
+    """What the driver reads of each party, then what every party reads; a line for each message and how it travels."""
     names = {message.__name__ for message in used(plan)}
-    lines = [line for line in m.disclosures() if line.message in names]
     roles = {"party to driver": "driver", "driver to every party": "every party"}
-    return [
-        Sight(who, line.message, HOW[line.how], line.tells)
-        for direction, who in roles.items()
-        for line in lines
-        if line.direction == direction
-    ]
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for direction, who in roles.items():
+        for line in m.disclosures():
+            if line.direction == direction and line.message in names:
+                grouped.setdefault((who, line.message, HOW[line.how]), []).append(line.tells)
+    return [Sight(*key, " · ".join(dict.fromkeys(told))) for key, told in grouped.items()]
 
 
 def leaks(plan: Plan) -> Iterator[str]:

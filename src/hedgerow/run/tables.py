@@ -3,14 +3,15 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hedgerow.data import partition
 from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
-from hedgerow.data.read import LIBSVM, read_table
+from hedgerow.data.read import LIBSVM, libsvm_first_index, read_table
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.options import DataOptions
@@ -22,6 +23,7 @@ _KEYS = {
     "weight": "weight",
     "categorical": "categorical",
     "n_columns": "n_columns",
+    "first_index": "first_index",
 }
 _KEYWORD = re.compile(rf"\b({'|'.join(_KEYS)})=")
 
@@ -38,24 +40,42 @@ def party_tables(run: RunFile) -> Split:
     """The tables of all parties of a simulation."""
     if run.partition is not None:
         cut = run.partition
-        whole = read(run.data, cut.data)
+        whole = read(_counted(run), cut.data)
         parts = partition.rows(
             whole, n=cut.parties, how=cut.how, alpha=cut.alpha, noise=cut.noise, seed=cut.seed, names=cut.names
         )
         return _held_out(run, parts)
     run.check_files()
     sources = {entry.name: entry.data for entry in run.parties if entry.data is not None}
-    tables = _alike(run.data, sources)
+    options = _counted(run)
+    tables = _alike(options, sources)
     split = _held_out(run, tables)
     for entry in run.parties:
         if entry.valid is not None:
             split.training[entry.name] = tables[entry.name]
-            split.valid[entry.name] = _valid(run.data, entry.valid, tables[entry.name])
+            split.valid[entry.name] = _valid(options, entry.valid, tables[entry.name])
     return split
+
+
+def _counted(run: RunFile) -> DataOptions:
+    """How files are read; LIBSVM files all count their columns from the same number."""
+    options = run.data
+    cut = [] if run.partition is None else [run.partition.data]
+    named = [source for entry in run.parties for source in (entry.data, entry.valid)]
+    files = [s for s in (*cut, *named, options.test) if isinstance(s, Path) and _is_libsvm(options, s) and s.is_file()]
+    if options.first_index is not None or not files:
+        return options
+    return replace(options, first_index=min(map(libsvm_first_index, files)))
 
 
 def own_tables(run: RunFile, name: str, data: Source, valid: Source | None) -> tuple[Table, Table | None]:
     """The tables of one party, in its own process."""
+    alone = _is_libsvm(run.data, data) and (run.data.first_index is None or run.data.n_columns is None)
+    if alone and len(run.parties) > 1:
+        raise ParameterError(
+            "[data] lacks first_index or n_columns, without which LIBSVM files of several parties may not mean the "
+            "same columns; add both at every party, like first_index = 1 and n_columns = 123."
+        )
     table = read(run.data, data)
     if valid is not None:
         return table, _valid(run.data, valid, table)
@@ -67,7 +87,8 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column]) -> Table | None:
     """The rows on which the final metrics are computed, in a model's columns; one that is not there is missing."""
     if run.data.test is None:
         return None
-    return shaped_like(read(run.data, run.data.test, _width(run.data, run.data.test, columns)), columns)
+    options = _counted(run)
+    return shaped_like(read(options, run.data.test, _width(options, run.data.test, columns)), columns)
 
 
 def shaped_like(table: Table, columns: Sequence[Column]) -> Table:
@@ -91,6 +112,7 @@ def read(options: DataOptions, source: Source, n_columns: int | None = None) -> 
         return read_table(
             source, label=options.label, id_column=options.id, weight=options.weight, n_columns=width,
             categorical=options.categorical, absent=options.absent if libsvm else "missing", kind=options.format,
+            first_index=options.first_index if libsvm else None,
         )  # fmt: skip
     except (DataError, ParameterError) as error:
         said = _KEYWORD.sub(lambda found: f"[data] {_KEYS[found[1]]} = ", str(error))

@@ -43,10 +43,13 @@ class TreeSection:
             _check_forest(section, objective)
         return cls(section, cast(Any, kind), cast(Any, objective))
 
-    def params(self, federated: bool) -> TreeParams:
-        """The parameters of the trees; those not given as usual for boosted trees, or for random forests."""
+    def params(self, summed: bool) -> TreeParams:
+        """The parameters of the trees; those not given as usual for boosted trees, or for random forests.
+
+        `summed` says whether trees are grown from sums over parties, or else from one table.
+        """
         section = self.section
-        chosen: dict[str, Any] = {"min_cut_rows": LEAST_CUT_ROWS if federated else 1}
+        chosen: dict[str, Any] = {"min_cut_rows": LEAST_CUT_ROWS if summed else 1}
         chosen |= (FOREST if self.kind == "forest" else {}) | {k: section.given[k] for k in OF_PARAMS if k in section}
         signs = chosen.pop("monotone_constraints", [])
         if not isinstance(signs, list) or any(type(sign) is not int for sign in signs):
