@@ -7,9 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from federated import Federation, identity, params_of, pooled_model, same, two_class
+from federated import Federation, identity, labels, params_of, pooled_model, same, values
 from hedgerow import issuing
+from hedgerow.data import partition
 from hedgerow.identity import Identity
+from hedgerow.plan import Goal
 from hedgerow.transports.inproc import InProcess
 
 NAMES = ("party1", "party2", "party3")
@@ -121,11 +123,30 @@ def test_a_party_that_is_not_there_is_named_by_wait(carried):
     assert transport.wait(frozenset(NAMES), 0.3) == frozenset(NAMES[2:])
 
 
-def test_a_federation_gives_the_pooled_forest(carried, issued, monkeypatch):
+CASES = {
+    "two classes": ("two", Goal(), {"subsample": 0.8}),
+    "two classes, plain": ("two", Goal(), {"colsample_bytree": 0.6}),
+    "many classes": ("many", Goal(), {}),
+    "numbers": ("numbers", Goal("squared"), {"colsample_bynode": 0.7}),
+    "counts": ("counts", Goal("poisson"), {}),
+    "amounts": ("counts", Goal("tweedie", 1.5), {}),
+    "outliers": ("numbers", Goal("huber", 1.0), {}),
+    "a random forest": ("two", Goal(), {"average": True, "subsample": 0.6}),
+    "early stopping": ("two", Goal(follow=True, early_stopping_rounds=1), {"n_estimators": 8, "learning_rate": 1.0}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_federation_gives_the_pooled_forest(carried, issued, monkeypatch, case):
     """Every frame of a run, over this transport."""
     for name in NAMES:
         monkeypatch.setitem(identity.__globals__["_KNOWN"], name, issued.identities[name])
-    fed = Federation(two_class(3), params_of(subsample=0.8))
+    kind, goal, params = CASES[case]
+    X, signal = values(300)
+    training = partition.rows(X, labels(kind, signal), 3, how="quantity")
+    training, valid = partition.hold_out(training, 0.3) if goal.follow else (training, {})
+    protection = "plain" if "plain" in case else "masked"
+    fed = Federation(training, params_of(**params), goal, valid, protection=protection)
     transport = carried({name: fed.parties[name].answer for name in NAMES})
     model = fed.model(transport=transport, deadline=20.0, patience=10.0)
-    assert same(model, pooled_model(fed.tables, fed.plan.params))
+    assert same(model, pooled_model(fed.tables, fed.plan.params, goal, valid))
