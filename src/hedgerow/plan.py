@@ -114,7 +114,7 @@ class Plan:
         """How many of the present parties take part in a tree."""
         return max(1, round(self.party_share * present))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The parties, in order."""
         return tuple(m.name for m in self.members)

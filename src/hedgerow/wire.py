@@ -4,7 +4,6 @@ Arrays are their little-endian bytes. How many items an array must have is known
 from what it asked for: `sized` refuses any other number before the array is used.
 """
 
-import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Union, get_args, get_type_hints
@@ -36,13 +35,14 @@ def _outgoing(value: Any) -> Any:
     raise NotImplementedError(type(value))
 
 
-@functools.cache
-def _dtype(kind: Any) -> Any:
-    return np.dtype(get_args(get_args(kind)[1])[0])
+_DTYPES: dict[int, np.dtype[Any]] = {}
+"""By the identity of a declared array type: these live as long as the messages, and hashing them takes longer."""
 
 
 def _incoming(kind: Any, value: Any) -> NDArray[Any]:
-    dtype = _dtype(kind)
+    dtype = _DTYPES.get(id(kind))
+    if dtype is None:
+        dtype = _DTYPES[id(kind)] = np.dtype(get_args(get_args(kind)[1])[0])
     if not isinstance(value, bytes) or len(value) % dtype.itemsize:
         raise ValueError("an array is not a whole number of items")
     if dtype == np.bool_ and len(value) and max(value) > 1:

@@ -19,7 +19,8 @@ the plan's. It answers a step of a tree again only if everything it was told is 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -215,17 +216,9 @@ class Growing:
         clipped, self.clipped = self.rows.clipped - self.clipped, self.rows.clipped
         return np.array([clipped, *sums], np.int64)
 
-    def digest(self, request: FinishRound) -> str:
-        """A hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
-        cuts = joined_cuts([_no_cuts(), *self.cuts])
-        by_set = cuts.bin < 0
-        thresholds = np.where(by_set, np.float32(0), self.grid.thresholds(cuts.column, cuts.bin))
-        order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
-        told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
-        leaves = _nodes(request.leaves)
-        last = np.lexsort((leaves.node, leaves.tree))
-        sets = cuts.left_bins[order][by_set[order]]
-        return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])
+    def digest(self, request: FinishRound) -> Callable[[], str]:
+        """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
+        return partial(_told_digest, self.grid, self.cuts, request)
 
     def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
         if self.rows.held_out is None:
@@ -280,6 +273,18 @@ def _nodes(listed: NodeList) -> Nodes:
     if listed.tree.shape != listed.node.shape:
         raise ProtocolError("A list of nodes is not well formed.")
     return Nodes(listed.tree, listed.node)
+
+
+def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:
+    cuts = joined_cuts([_no_cuts(), *levels])
+    by_set = cuts.bin < 0
+    thresholds = np.where(by_set, np.float32(0), grid.thresholds(cuts.column, cuts.bin))
+    order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
+    told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
+    leaves = _nodes(request.leaves)
+    last = np.lexsort((leaves.node, leaves.tree))
+    sets = cuts.left_bins[order][by_set[order]]
+    return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])
 
 
 def trees_digest(forest: Forest) -> str:

@@ -4,7 +4,7 @@ The journal lies in the party's audit log: a process that was killed and started
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from hedgerow.errors import PrivacyError
@@ -46,7 +46,8 @@ class Journal:
     def __init__(self, log: Log, run: str) -> None:
         self.log, self.run = log, run
         self.answered: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
-        self.finished: dict[int, str] = {}
+        self.finished: dict[int, str | Callable[[], str]] = {}
+        """A hash of each round's trees, or what makes it where it may never be needed."""
         self.settled: dict[str, str] = {}
         self.attempt, self.members = 0, frozenset[str]()
         for line in log.lines():
@@ -112,16 +113,19 @@ class Journal:
             self.answered[round_, step] = entry
         self._told, self._before, self._step = told, before, (round_, step)
 
-    def finish(self, round_: int, trees: str) -> None:
-        """A round's trees are complete; refuse other trees than those finished before."""
-        self.check(round_, trees)
-        if round_ not in self.finished:
+    def finish(self, round_: int, trees: str | Callable[[], str]) -> None:
+        """A round's trees are complete; refuse other trees than those finished before. A hash is written down."""
+        if round_ in self.finished:
+            self.check(round_, trees if isinstance(trees, str) else trees())
+            return
+        self.finished[round_] = trees
+        if isinstance(trees, str):
             self.log.note("finished", run=self.run, round=round_, trees=trees)
-            self.finished[round_] = trees
 
     def check(self, round_: int, trees: str, known: bool = False) -> None:
         """Refuse trees of a round other than those this party helped to finish; with `known`, also unknown rounds."""
-        if self.finished.get(round_, "" if known else trees) != trees:
+        kept = self.finished.get(round_, "" if known else trees)
+        if (kept if isinstance(kept, str) else kept()) != trees:
             raise PrivacyError(
                 f"The driver shows other trees of round {round_} than this party helped to grow; start a new run."
             )

@@ -60,11 +60,14 @@ class Party:
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
         self.round_set: tuple[int, ...] = ()
+        self.most_bytes = MOST_SMALL
+        self.states: dict[int, bytes] = {}
+        """What the gradients of each round depend on, as far as this process knows."""
 
     def answer(self, frame: bytes) -> bytes:
         """The answer to one frame; every one is noted before it leaves."""
         try:
-            request = decode_request(frame, self._most_bytes)
+            request = decode_request(frame, self.most_bytes)
             if not isinstance(request, (m.Propose, m.Introduce)):
                 self._introduced.hear(frame)
             reply = self._reply(request, frame)
@@ -77,11 +80,8 @@ class Party:
             self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=digest)
         return out
 
-    @property
-    def _most_bytes(self) -> int:
-        """What a request may have: more than usual only where the plan's trees need it."""
-        if self.rows is None:
-            return MOST_SMALL
+    def _needed(self) -> int:
+        """The bytes a request may have: more than usual only where the plan's trees need it."""
         params, n_trees = self.plan.params, max(1, len(self.classes))
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
@@ -142,6 +142,7 @@ class Party:
         check_agreed(self.plan, request, own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid))
         self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
         self.journal.settle("columns and classes", self.agreement)
+        self.most_bytes = self._needed()
         if self.rows is None or self.rows.agreement != self.agreement:
             valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
@@ -164,15 +165,16 @@ class Party:
             digest = trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees))
             # Where a run goes on after a loss, a tree may have been closed that this party was not told to finish.
             self.journal.check(round_, digest, known=self.owner.log is not None and plan.on_loss == "wait")
-            self._advance(digest)
+            self._advance(digest.encode())
+        self.state = self.states.setdefault(first, self.state)
         local = self.begun.local_rows(forest, self.threads)
         metric = self.begun.metric if plan.goal.follow else None
         self.growing = Growing(plan, self.begun.grid, local, metric, first)
         return m.Done()
 
-    def _advance(self, trees: str) -> None:
+    def _advance(self, trees: bytes) -> None:
         """What the gradients of the next round depend on."""
-        self.state = hashlib.sha256(self.state + trees.encode()).digest()
+        self.state = hashlib.sha256(self.state + trees).digest()
 
     def _sums(self, request: Summing, frame: bytes) -> m.Answer:
         if isinstance(request, (m.AskCounts, m.AskMoments)):
@@ -195,7 +197,7 @@ class Party:
             again = self.growing.finished
             words = self.growing.finish(request)
             if not again:
-                self._finished(request, self.growing)
+                self._finished(request, content, self.growing)
         if self.owner.durable:
             self.log.sync()
         if self.hiding.own_number not in request.parties:
@@ -247,7 +249,10 @@ class Party:
             self.keep_model(model)
         return m.Done()
 
-    def _finished(self, request: m.FinishRound, growing: Growing) -> None:
-        digest = growing.digest(request)
-        self.journal.finish(request.round, digest)
-        self._advance(digest)
+    def _finished(self, request: m.FinishRound, content: bytes, growing: Growing) -> None:
+        """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
+        trees = growing.digest(request)
+        kept = trees() if self.owner.log is not None else None
+        self.journal.finish(request.round, kept or trees)
+        self._advance(kept.encode() if kept else content)
+        self.states[request.round + 1] = self.state

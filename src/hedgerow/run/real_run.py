@@ -185,7 +185,7 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
             on_event=on_event,
         )  # fmt: skip
     except PartyLost as error:
-        if kept:
+        if (folder.path / MODEL).exists():  # also where a process before this one was given it
             raise PartyLost(f"{error} The model had come and is {folder.path / MODEL}.") from None
         raise
     if not kept:

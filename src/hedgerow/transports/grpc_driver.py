@@ -97,7 +97,7 @@ class GrpcTransport:
                     self._await(seats, deadline)
                 finally:
                     for seat in seats:
-                        seat.asked = None
+                        seat.forget()
         self.reasons = {seat.name: one.reason for seat, one in zip(seats, asked, strict=True) if one.reason is not None}
         self.refusals = frozenset(seat.name for seat, one in zip(seats, asked, strict=True) if one.refused)
         answers = {seat.name: one.answer for seat, one in zip(seats, asked, strict=True) if one.answer is not None}

@@ -86,9 +86,14 @@ class Seat:
 
     def ask(self, asked: Asked) -> Asked:
         """From now on this is awaited."""
-        self.accept()
         self.asked = asked
         return asked
+
+    def forget(self) -> None:
+        """Nothing is awaited any more; whoever asked knows by now if this party was missing."""
+        if self.asked is not None and self.asked.answer is None:
+            self.accept()
+        self.asked = None
 
     def give_up(self, reason: str | None) -> None:
         """Await no answer any more, if there is a reason."""
