@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from hedgerow import ground
 from hedgerow.data import partition
 from hedgerow.data.table import Table
+from hedgerow.errors import ProtocolError
 from hedgerow.identity import Identity
 from hedgerow.model import classes_of
 from hedgerow.plan import Goal, Member, Plan
@@ -18,9 +20,10 @@ from hedgerow.protocols.party import Owner, Party
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
-from hedgerow.wire import Corridor, decode_request
+from hedgerow.wire import Corridor, decode_request, encode
 
 SMALL = TreeParams(n_estimators=3, max_depth=3, min_cut_rows=5)
+TINY = replace(SMALL, n_estimators=2, max_depth=2)
 _KNOWN: dict[str, Identity] = {}
 
 
@@ -203,3 +206,28 @@ def two_class(n_parties: int, how="even", n=300, **more) -> dict[str, Table]:
 
 def params_of(**more) -> TreeParams:
     return replace(SMALL, **more)
+
+
+def step(kind, round_=0, level=None):
+    """Whether a request is this step of this round."""
+    return lambda r: isinstance(r, kind) and r.round == round_ and level in (None, r.level)
+
+
+def stopped(here, **more):
+    """A party, and the request that it would hear next."""
+    fed = Federation(two_class(3), TINY, **more)
+    request = until(fed, here)
+    return fed.parties["party1"], request
+
+
+def refuses(party, request, match, kind=ProtocolError):
+    """The party refuses the request with this kind of error."""
+    with pytest.raises(kind, match=match):
+        party.answer(encode(request))
+
+
+def changed(array, at, value):
+    """A copy with one entry changed."""
+    out = np.array(array)
+    out[at] = value
+    return out

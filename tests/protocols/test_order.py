@@ -4,37 +4,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import Federation, params_of, two_class, until
+from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until
 from hedgerow import messages as m
-from hedgerow.errors import ParameterError, ProtocolError
+from hedgerow.errors import ParameterError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.wire import encode
 
-PARAMS = params_of(n_estimators=2, max_depth=2)
 replace = msgspec.structs.replace
-
-
-def step(kind, round_=0, level=None):
-    return lambda r: isinstance(r, kind) and r.round == round_ and level in (None, r.level)
-
-
-def stopped(here, **more):
-    """A party, and the request that it would hear next."""
-    fed = Federation(two_class(3), PARAMS, **more)
-    request = until(fed, here)
-    return fed.parties["party1"], request
-
-
-def refuses(party, request, match, kind=ProtocolError):
-    with pytest.raises(kind, match=match):
-        party.answer(encode(request))
-
-
-def changed(array, at, value):
-    out = np.array(array)
-    out[at] = value
-    return out
 
 
 EMPTY = m.Trees(
@@ -44,7 +21,7 @@ COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1
 
 
 def every_request():
-    fed = Federation(two_class(3), PARAMS)
+    fed = Federation(two_class(3), TINY)
     fed.model()
     heard = {type(one.message): one.message for one in fed.heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
@@ -53,7 +30,7 @@ def every_request():
 
 
 def test_before_it_has_joined_a_party_answers_nothing_but_a_plan():
-    fed = Federation(two_class(3), PARAMS)
+    fed = Federation(two_class(3), TINY)
     for kind, request in every_request().items():
         if kind is not m.Propose:
             refuses(fed.parties["party1"], request, "before")
@@ -81,7 +58,7 @@ def test_after_the_trees_have_begun_no_values_are_counted(request_):
 
 @pytest.mark.parametrize("method", ["bagging", "sequential"])
 def test_a_party_that_consented_to_whole_trees_gives_no_sums(method):
-    fed = Federation(two_class(3), PARAMS, method=method, protection="plain", cut_points="local")
+    fed = Federation(two_class(3), TINY, method=method, protection="plain", cut_points="local")
     until(fed, lambda r: isinstance(r, m.AskTrees))
     for kind, request in every_request().items():
         if kind in (m.AskCounts, m.AskMoments, m.AskHistograms, m.Begin, m.AskLocalCuts):
@@ -153,10 +130,10 @@ def test_a_column_that_the_owner_does_not_give_stays_out():
     parties = two_class(3)
     names = parties["party1"].names
     policy = Policy(**{**vars(ALLOW_ALL), "columns": names[1:]})
-    fed = Federation(parties, PARAMS, policy=policy)
+    fed = Federation(parties, TINY, policy=policy)
     model = fed.model()
     assert model.names == names[1:]
-    fed = Federation(parties, PARAMS, policy=policy)
+    fed = Federation(parties, TINY, policy=policy)
     request = until(fed, lambda r: isinstance(r, m.Agree))
     party = fed.parties["party1"]
     party.answer(encode(replace(request, columns=parties["party1"].columns)))
@@ -173,4 +150,4 @@ def test_constraints_must_be_as_many_as_the_agreed_columns(constraints):
 
 def test_a_metric_needs_validation_rows_at_some_party():
     with pytest.raises(ParameterError, match="no party has any"):
-        Federation(two_class(3), PARAMS, Goal(follow=True)).model()
+        Federation(two_class(3), TINY, Goal(follow=True)).model()

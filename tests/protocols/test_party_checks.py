@@ -4,35 +4,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import Federation, params_of, two_class, until
+from federated import TINY, Federation, changed, refuses, step, stopped, two_class, until
 from hedgerow import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.wire import encode
 
-PARAMS = params_of(n_estimators=2, max_depth=2)
 replace = msgspec.structs.replace
-
-
-def step(kind, round_=0, level=None):
-    return lambda r: isinstance(r, kind) and r.round == round_ and level in (None, r.level)
-
-
-def stopped(here, **more):
-    """A party, and the request that it would hear next."""
-    fed = Federation(two_class(3), PARAMS, **more)
-    request = until(fed, here)
-    return fed.parties["party1"], request
-
-
-def refuses(party, request, match, kind=ProtocolError):
-    with pytest.raises(kind, match=match):
-        party.answer(encode(request))
-
-
-def changed(array, at, value):
-    out = np.array(array)
-    out[at] = value
-    return out
 
 
 GRID, LOWEST = "agreed cut points", "not at the lowest level, or twice"
@@ -100,7 +77,7 @@ def test_a_list_of_nodes_must_be_well_formed():
 def test_cuts_in_the_first_request_of_a_tree_are_refused():
     _, request = stopped(step(m.AskHistograms, 0, 1))
     first = replace(request, level=0)
-    fed = Federation(two_class(3), PARAMS)
+    fed = Federation(two_class(3), TINY)
     until(fed, step(m.AskHistograms, 0, 0))
     refuses(fed.parties["party1"], first, "deeper than the 2 levels")
 

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import SMALL, Federation, Lossy, params_of, same, two_class, until
+from federated import SMALL, Federation, Lossy, params_of, same, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.audit import AuditLog
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
@@ -13,10 +13,6 @@ from hedgerow.protocols.horizontal import drawn
 from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
-
-
-def asked(kind, round_=0, level=0):
-    return lambda r: isinstance(r, kind) and r.round == round_ and r.level == level
 
 
 def sets_by_step(fed):
@@ -42,7 +38,7 @@ def test_the_loss_of_a_party_that_was_not_drawn_does_not_open_a_sum_twice():
     fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
     outside = next(i for i in range(7) if i not in drawn(fed.plan, 1, range(7)))
     name = fed.plan.names[outside]
-    lossy = Lossy(fed, lambda party, r: party == name and asked(m.AskHistograms, 1)(r))
+    lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
     lossy.returning = False
     _, state = fed.run(transport=lossy)
     assert state.losses == ((1, (name,)),)
@@ -53,7 +49,7 @@ def test_the_loss_of_a_drawn_party_leaves_the_others_of_its_draw():
     fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
     first = drawn(fed.plan, 1, range(7))
     name = fed.plan.names[first[0]]
-    lossy = Lossy(fed, lambda party, r: party == name and asked(m.AskHistograms, 1)(r))
+    lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
     lossy.returning = False
     fed.run(transport=lossy)
     assert sets_by_step(fed)[1, 0] == {first, first[1:]}
@@ -68,7 +64,7 @@ def test_a_party_that_is_merely_late_is_waited_for_even_where_a_lost_one_is_not(
             return frozenset(fed.tables)
 
     def lose(party, request):
-        first = party == "party5" and asked(m.AskHistograms, 1)(request) and not late
+        first = party == "party5" and step(m.AskHistograms, 1, 0)(request) and not late
         late.extend(["once"] if first else [])
         return first
 
@@ -88,7 +84,7 @@ def test_a_random_forest_of_masked_parties_keeps_one_set(how):
 def test_an_owners_fewest_parties_hold_for_every_sum():
     policy = Policy(fewest_parties=5, allow_continue=True, min_cut_rows=1, allow_two=False)
     fed = Federation(two_class(5), policy=policy, on_loss="continue")
-    lossy = Lossy(fed, lambda party, r: party == "party5" and asked(m.AskHistograms, 1)(r))
+    lossy = Lossy(fed, lambda party, r: party == "party5" and step(m.AskHistograms, 1, 0)(r))
     lossy.returning = False
     with pytest.raises(PrivacyError, match="at least 5 must take part"):
         fed.run(transport=lossy)
@@ -103,7 +99,7 @@ def test_two_parties_consented_to_in_the_plan_alone_are_not_enough():
 @pytest.mark.parametrize("what", ["low", "base", "cuts"])
 def test_what_was_fixed_before_the_first_tree_cannot_be_changed(what):
     fed = Federation(two_class(3))
-    until(fed, asked(m.AskHistograms, 1))
+    until(fed, step(m.AskHistograms, 1, 0))
     begin = fed.of("Begin")[0].message
     changed = replace(begin, **{what: np.sort(begin.cuts + 1) if what == "cuts" else getattr(begin, what) - 0.5})
     with pytest.raises(PrivacyError, match="changes cut points and ranges in the middle"):
@@ -142,7 +138,7 @@ def test_a_party_that_was_left_out_stays_out_after_a_restart():
 
 def test_a_driver_that_dies_when_a_tree_was_closed_goes_on_after_it():
     fed, states = Federation(two_class(5), on_loss="continue"), []
-    lossy = Lossy(fed, lambda party, r: party == "party5" and asked(m.AskHistograms, 1, 1)(r))
+    lossy = Lossy(fed, lambda party, r: party == "party5" and step(m.AskHistograms, 1, 1)(r))
     lossy.returning = False
 
     def keep(state):
