@@ -1,17 +1,31 @@
 """How Sphinx builds these pages; lists of parameters and options are filled in from the code itself."""
 
 import inspect
+import sys
 import typing
+from collections.abc import Collection
+from dataclasses import MISSING, fields
 from enum import EnumType
 from pathlib import Path
 from typing import Any
 
+from typer import Context
 from typer.models import OptionInfo
+
+sys.path.insert(0, str(Path(__file__).parent))
+import meanings
 
 import hedgerow
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
+from hedgerow.commands import audit, certs
+from hedgerow.data.partition import HOWS, MOST_ALPHA
+from hedgerow.data.table import ABSENT
+from hedgerow.federation import LEAST_CUT_ROWS
 from hedgerow.messages import disclosures
-from hedgerow.trees.params import LIMITS
+from hedgerow.plan import MOST_PARTIES, Goal
+from hedgerow.policy import Policy
+from hedgerow.run import conf_file, fedtree_conf, options, sections, tree_section
+from hedgerow.trees.params import LIMITS, TreeParams
 
 project = "hedgerow"
 author = "the hedgerow authors"
@@ -33,70 +47,150 @@ autodoc_typehints = "none"
 autodoc_inherit_docstrings = False
 python_use_unqualified_type_names = True
 
-MEANINGS = {
-    "n_estimators": "rounds of trees; one tree a round, or one for each of three or more classes",
-    "max_depth": "cuts on the way from the root to a leaf",
-    "learning_rate": "what leaves are multiplied by",
-    "reg_lambda": "added to the sum of hessians in a leaf's value and in the gain (L2)",
-    "reg_alpha": "by how much a sum of gradients is drawn towards 0 (L1)",
-    "gamma": "least gain of a cut",
-    "min_child_weight": "least sum of hessians in a child",
-    "max_bin": "bins of a numeric column",
-    "subsample": "share of the rows drawn for each round, without replacement",
-    "colsample_bytree": "share of the columns drawn for each tree",
-    "colsample_bynode": "share of the tree's columns drawn for each node",
-    "scale_pos_weight": "weight of the second of two classes",
-    "monotone_constraints": "whether predictions may only rise (1) or only fall (-1) with a column",
-    "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
-    "eval_metric": "metric on the held-out rows",
-    "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
-    "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
-    "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
-    "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
-    "horizontal federation",
-    "min_child_rows": "least number of rows in a child",
-    "federation": "how several parties' tables learn together; None: one table",
-    "callbacks": "called with a `Round` after each round; training ends when one returns True",
-    "random_state": "seed of the draws of rows and columns; None is 0",
-    "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
-    "objective": "the loss",
-    "tweedie_variance_power": "variance power of the Tweedie loss",
-    "huber_slope": "residual at which the Huber loss turns linear",
-}
-OTHER_LIMITS = {
-    "monotone_constraints": "-1, 0 or 1 for each column",
-    "federation": "`Horizontal`, `WholeTrees` or None",
-    "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
-    "base_score": "a number",
-    "constant_hessian": "True or False",
-    "callbacks": "callables",
-    "n_jobs": "a whole number other than 0, or None",
-    "objective": "squared, poisson, tweedie or huber",
-    "tweedie_variance_power": "between 1 and 2, both excluded",
-    "huber_slope": "above 0",
-}
 KINDS = {int: "whole number", float: "number", str: "text", bool: "switch", Path: "file"}
 
 
 def table(*rows: list[str]) -> str:
     """A Markdown table; the first row is its head."""
-    head, *rest = (f"| {' | '.join(row)} |" for row in rows)
+    head, *rest = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
     return "\n".join([head, "|" + " --- |" * len(rows[0]), *rest])
+
+
+def check_all(what: str, known: Collection[str], meant: Collection[str]) -> None:
+    """Refuse to build pages that leave something out, or tell of what is not there."""
+    odd = set(known) ^ set(meant)
+    if odd:
+        raise ValueError(f"docs/meanings.py and the code differ in {what}: {', '.join(sorted(odd))}")
 
 
 def parameters() -> str:
     """Every parameter of the estimators, its defaults and its limits."""
     owners = [GBDTClassifier().get_params(), GBDTRegressor().get_params(), ForestClassifier().get_params()]
-    names = [name for name in MEANINGS if any(name in owner for owner in owners)]
-    unknown = {name for owner in owners for name in owner} - set(names)
-    if unknown:
-        raise ValueError(f"docs/conf.py has no meaning for {', '.join(sorted(unknown))}")
+    check_all("parameters", {name for owner in owners for name in owner}, meanings.PARAMETERS)
     rows = [["parameter", "boosted", "forest", "limits", "meaning"]]
-    for name in names:
+    for name, meaning in meanings.PARAMETERS.items():
         boosted = next((f"`{owner[name]!r}`" for owner in owners[:2] if name in owner), "-")
         forest = f"`{owners[2][name]!r}`" if name in owners[2] else "-"
-        limit = str(LIMITS[name]) if name in LIMITS else OTHER_LIMITS[name]
-        rows.append([f"`{name}`", boosted, forest, limit, MEANINGS[name]])
+        limit = str(LIMITS[name]) if name in LIMITS else meanings.PARAMETER_LIMITS[name]
+        rows.append([f"`{name}`", boosted, forest, limit, meaning])
+    return table(*rows)
+
+
+SECTIONS = {
+    "data": options.DataOptions,
+    "partition": options.PartitionOptions,
+    "party": options.PartyEntry,
+    "privacy": options.PrivacyOptions,
+    "driver": options.DriverOptions,
+}
+WORDS = {"run.method": sections.METHODS, "data.absent": ABSENT, "partition.how": HOWS}
+NUMBERS = {
+    "partition.parties": f"a whole number from 1 to {MOST_PARTIES:,}",
+    "partition.alpha": f"a number above 0 and at most {MOST_ALPHA:g}",
+}
+
+
+def run_file() -> str:
+    """Every section of a run file with its keys."""
+    check_all("sections", sections.KEYS, meanings.RUN_FILE)
+    parts = []
+    for section, keys in sections.KEYS.items():
+        title = "[[party]]" if section == "party" else f"[{section}]"
+        parts += [f"### {title}", "", tree_keys() if section == "trees" else section_keys(section, keys), ""]
+    return "\n".join(parts)
+
+
+def section_keys(section: str, keys: Collection[str]) -> str:
+    check_all(f"[{section}]", keys, meanings.RUN_FILE[section])
+    rows = [["key", "default", "value", "meaning"]]
+    for key in keys:
+        place = f"{section}.{key}"
+        rows.append([f"`{key}`", default_of(section, key), limit_of(place), meanings.RUN_FILE[section][key]])
+    return table(*rows)
+
+
+def default_of(section: str, key: str) -> str:
+    if f"{section}.{key}" in meanings.RUN_FILE_DEFAULTS:
+        return meanings.RUN_FILE_DEFAULTS[f"{section}.{key}"]
+    default = {field.name: field.default for field in fields(SECTIONS[section])}[key]
+    if default is MISSING:
+        raise ValueError(f"docs/meanings.py has no default for [{section}] {key}")
+    return "" if default in (None, ()) else as_toml(default)
+
+
+def limit_of(place: str) -> str:
+    if place in meanings.RUN_FILE_LIMITS:
+        return meanings.RUN_FILE_LIMITS[place]
+    if place in NUMBERS:
+        return NUMBERS[place]
+    section, key = place.split(".")
+    words = WORDS[place] if place in WORDS else literals(typing.get_type_hints(SECTIONS[section])[key])
+    if not words:
+        raise ValueError(f"docs/meanings.py has no limits for [{section}] {key}")
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def literals(hint: Any) -> list[str]:
+    """The words that a type allows."""
+    if typing.get_origin(hint) is typing.Literal:
+        return list(typing.get_args(hint))
+    return [word for part in typing.get_args(hint) for word in literals(part)]
+
+
+def as_toml(value: Any) -> str:
+    return f"`{str(value).lower() if isinstance(value, bool) else f'{value:g}' if isinstance(value, float) else value}`"
+
+
+def tree_keys() -> str:
+    """The keys of [trees]: parameters by the names of the estimators, and what else there is."""
+    own = meanings.RUN_FILE["trees"]
+    rows = [["key", "boosted", "forest", "value", "meaning"]]
+    for key in tree_section.TREES:
+        words = {"kind": ("boosted", "forest"), "objective": tree_section.OF_NUMBERS}.get(key)
+        limit = ", ".join(f"`{word}`" for word in words) if words else str(LIMITS.get(key, ""))
+        limit = limit or meanings.PARAMETER_LIMITS[key].replace("True or False", "true or false")
+        rows.append([f"`{key}`", *tree_defaults(key), limit, own.get(key) or meanings.PARAMETERS[key]])
+    return table(*rows)
+
+
+def tree_defaults(key: str) -> tuple[str, str]:
+    """Of boosted trees, and of a random forest."""
+    if key in ("kind", "objective"):
+        return ("`boosted`", "`forest`") if key == "kind" else ("`squared`", "`squared`, no other")
+    if key == "min_cut_rows":
+        return (f"`{LEAST_CUT_ROWS}`; alone and pooled `1`",) * 2
+    parameters = dict(tree_section.PARAMETERS.values())
+    usual = {**parameters, **{field.name: field.default for kind in (Goal, TreeParams) for field in fields(kind)}}[key]
+    boosted = "" if usual in (None, ()) else as_toml(usual)
+    if key in tree_section.NOT_FOR_FORESTS or key in parameters:
+        return boosted, "-"
+    return boosted, as_toml(round(tree_section.FOREST[key], 3)) if key in tree_section.FOREST else boosted
+
+
+def policy() -> str:
+    """Every rule of a policy with its default."""
+    check_all("policies", [field.name for field in fields(Policy)], meanings.POLICY)
+    rows = [[f"`{rule.name}`", rule_default(rule.default), meanings.POLICY[rule.name]] for rule in fields(Policy)]
+    return table(["key", "default", "meaning"], *rows)
+
+
+def rule_default(value: Any) -> str:
+    return "" if value is None else as_toml(value)
+
+
+def configuration() -> str:
+    """Every key of FedTree's configuration files, and what becomes of it."""
+    sort = {**dict.fromkeys(fedtree_conf.TREES), **dict.fromkeys(fedtree_conf.NO_EFFECT), **meanings.CONFIGURATION}
+    check_all("FedTree's keys", conf_file.ALIASES, sort)
+    rows = [["key", "other names", "what becomes of it"]]
+    for key, others in conf_file.ALIASES.items():
+        what = meanings.CONFIGURATION.get(key, "")
+        if key in fedtree_conf.TREES:
+            name, default = fedtree_conf.TREES[key]
+            what = f"honoured as `{name}`; {default:g} if not given"
+        elif key in fedtree_conf.NO_EFFECT:
+            what = f"noted, no effect: {fedtree_conf.NO_EFFECT[key]}"
+        rows.append([f"`{key}`", ", ".join(f"`{other}`" for other in others), what])
     return table(*rows)
 
 
@@ -115,24 +209,37 @@ def commands() -> str:
     """Every command with its arguments and options."""
     own = [[f"`--{name}`", option.help] for name, _, option, _ in options_of(cli._options)]
     parts = ["## hedgerow", "", table(["option", "meaning"], *own), ""]
-    for command in (cli.train, cli.predict, cli.evaluate, cli.show):
-        rows, arguments = [["option", "value", "meaning", "default"]], []
-        for name, kind, option, default in options_of(command):
-            if isinstance(option, OptionInfo):
-                rows.append([f"`{name_of(option, name)}`", value_of(option, kind), option.help, shown(default)])
-            else:
-                arguments.append([f"`{name.upper()}`", option.help])
-        usage = " ".join([f"hedgerow {command.__name__} [OPTIONS]", *(row[0].strip("`") for row in arguments)])
-        parts += [f"## hedgerow {command.__name__}", "", inspect.getdoc(command), "", f"```text\n{usage}\n```", ""]
-        parts += [table(["argument", "meaning"], *arguments), "", table(*rows), ""]
+    known = (cli.train, cli.plan, cli.drive, cli.join, cli.predict, cli.evaluate, cli.show)
+    for call in known:
+        parts += command(f"hedgerow {call.__name__}", call)
+    for group in (certs, audit):
+        for call in group.COMMANDS:
+            parts += command(f"hedgerow {group.__name__.rpartition('.')[2]} {call.__name__}", call)
+    check_all("commands", [c.callback for c in cli.app.registered_commands], known)
+    check_all("groups", [g.name for g in cli.app.registered_groups], ["certs", "audit"])
     return "\n".join(parts)
 
 
-def options_of(command: Any) -> list[tuple[str, Any, Any, Any]]:
+def command(title: str, call: Any) -> list[str]:
+    rows, arguments = [["option", "value", "meaning", "default"]], []
+    for name, kind, option, default in options_of(call):
+        if isinstance(option, OptionInfo):
+            must = "must be given" if default is inspect.Parameter.empty else shown(default)
+            rows.append([f"`{name_of(option, name)}`", value_of(option, kind), option.help, must])
+        else:
+            arguments.append([f"`{option.metavar or name.upper()}`", option.help])
+    usage = " ".join([f"{title} [OPTIONS]" if len(rows) > 1 else title, *(row[0].strip("`") for row in arguments)])
+    parts = [f"## {title}", "", inspect.getdoc(call) or "", "", f"```text\n{usage}\n```", ""]
+    parts += [table(["argument", "meaning"], *arguments), ""]
+    return [*parts, table(*rows), ""] if len(rows) > 1 else parts
+
+
+def options_of(call: Any) -> list[tuple[str, Any, Any, Any]]:
     """Name, kind, typer's description and default of everything a command takes."""
-    hints = typing.get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command).parameters
-    return [(name, *typing.get_args(hints[name])[:2], signature[name].default) for name in signature]
+    hints = typing.get_type_hints(call, include_extras=True)
+    signature = inspect.signature(call).parameters
+    names = [name for name in signature if hints[name] is not Context]
+    return [(name, *typing.get_args(hints[name])[:2], signature[name].default) for name in names]
 
 
 def name_of(option: Any, name: str) -> str:
@@ -141,18 +248,29 @@ def name_of(option: Any, name: str) -> str:
 
 def value_of(option: Any, kind: Any) -> str:
     plain = next((part for part in typing.get_args(kind) if part is not type(None)), kind)
+    plain = next(iter(typing.get_args(plain)), plain)  # of a list, what it holds
     if isinstance(plain, EnumType):
         return ", ".join(f"`{choice}`" for choice in plain)
     return f"`{option.metavar}`" if option.metavar else KINDS[plain]
 
 
 def shown(default: Any) -> str:
-    return "" if default in (None, inspect.Parameter.empty) else f"`{default}`"
+    return "" if default is None or default is False else f"`{default}`"
+
+
+FILLED = {
+    "parameters": parameters,
+    "commands": commands,
+    "disclosures": disclosed,
+    "run file": run_file,
+    "policy": policy,
+    "FedTree's keys": configuration,
+}
 
 
 def fill(app: Any, docname: str, source: list[str]) -> None:  # noqa: ARG001  # Sphinx calls it so
     """Put what the code says where a page asks for it."""
-    for name, make in {"parameters": parameters, "commands": commands, "disclosures": disclosed}.items():
+    for name, make in FILLED.items():
         mark = f"<!-- from the code: {name} -->"
         if mark in source[0]:
             source[0] = source[0].replace(mark, make())

@@ -1,26 +1,32 @@
 """What the pages say is so: their Python and their commands print what stands below, their links lead somewhere."""
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
+from hedgerow.messages import disclosures
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)]
 RUN = [ROOT / "README.md", *sorted(DOCS.glob("tutorials/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
-"""Here blocks marked `python` and `console` are run, in order; `sh` and `text` are not."""
+"""Here blocks marked `python` and `console` are run in a fresh folder, in order; `sh` and `text` are not. A `toml` or
+`ini` block whose first line is a remark with a file's name becomes that file. Where the page has a line `...`, any
+number of lines may have been printed."""
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SECONDS = re.compile(r"^(seconds +)[\d.]+", re.MULTILINE)
+SECONDS = re.compile(r"^(seconds +|tree \d+/\d+  .*  )[\d.]+", re.MULTILINE)
+FILE = re.compile(r"# ([\w.-]+\.(?:toml|conf))\n")
 
 
 def blocks(text):
@@ -50,18 +56,26 @@ def trimmed(text):
     return SECONDS.sub(r"\1_", "\n".join(line.rstrip() for line in text.strip().splitlines()))
 
 
+def is_said(said, printed):
+    """Whether this was printed, apart from seconds, and from lines for which the page has `...`."""
+    lines = ["(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in trimmed(said).splitlines()]
+    return re.fullmatch("".join(lines), trimmed(printed) + "\n" * bool(printed.strip())) is not None
+
+
 def differences(text):
     """Runs a page's blocks; what was printed otherwise than the page says, as (said, printed)."""
     names, printed, found = {"__name__": "page"}, "", []
     for kind, content in blocks(text):
         if kind == "python":
             printed = run_python(content, names)
-        elif kind == "output" and trimmed(content) != trimmed(printed):
+        elif kind in ("toml", "ini") and FILE.match(content):
+            Path(FILE.match(content)[1]).write_text(content)
+        elif kind == "output" and not is_said(content, printed):
             found.append((content, printed))
         elif kind == "console":
             for line, said in commands(content):
                 output = run_command(line)
-                if trimmed(said) != trimmed(output):
+                if not is_said(said, output):
                     found.append((said, output))
     return found
 
@@ -86,6 +100,13 @@ def test_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_of_toml_can_be_read(page):
+    for kind, content in blocks(page.read_text()):
+        if kind == "toml":
+            tomllib.loads(content)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page):
     assert broken(page, page.read_text()) == []
 
@@ -99,10 +120,69 @@ def test_every_page_but_the_first_is_in_a_table_of_contents():
 
 @pytest.mark.parametrize(
     "page",
-    ["```python\nprint(1)\n```\n\n```output\n2\n```\n", "```console\n$ hedgerow --version\nhedgerow 0.0.0\n```\n"],
+    [
+        "```python\nprint(1)\n```\n\n```output\n2\n```\n",
+        "```python\nprint(1)\nprint(2)\n```\n\n```output\n...\n3\n```\n",
+        "```python\nprint(1)\n```\n\n```output\n```\n",
+        "```console\n$ hedgerow --version\nhedgerow 0.0.0\n```\n",
+    ],
 )
 def test_a_page_that_says_something_else_is_found(page):
     assert len(differences(page)) == 1
+
+
+def test_lines_may_be_left_out_only_where_the_page_says_so():
+    code = "```python\nprint('one')\nprint('two')\nprint('three')\n```\n\n"
+    assert differences(f"{code}```output\none\n...\nthree\n```\n") == []
+    assert len(differences(f"{code}```output\none\nthree\n```\n")) == 1
+
+
+def test_a_named_block_becomes_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    differences("```toml\n# one.toml\na = 1\n```\n\n```toml\nb = 1\n```\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["one.toml"]
+    assert (tmp_path / "one.toml").read_text() == "# one.toml\na = 1\n"
+
+
+@pytest.fixture(scope="module")
+def conf():
+    """What fills the reference pages."""
+    found = importlib.util.spec_from_file_location("docs_conf", DOCS / "conf.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def rows_of(table):
+    """The cells of a Markdown table, without its head."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_the_table_of_disclosures_has_exactly_what_the_messages_declare(conf):
+    message, direction, found = "", "", []
+    for row in rows_of(conf.disclosed()):
+        message, direction = row[0].strip("`") or message, row[1] or direction
+        found.append((message, direction, row[2].strip("`"), row[3], row[4]))
+    assert found == [(line.message, line.direction, line.field, line.how, line.tells) for line in disclosures()]
+
+
+def test_every_generated_table_is_on_a_page_and_can_be_made(conf):
+    marks = {mark for page in PAGES for mark in re.findall("<!-- from the code: (.*?) -->", page.read_text())}
+    assert marks == set(conf.FILLED)
+    for make in conf.FILLED.values():
+        assert "| --- |" in make()
+
+
+@pytest.mark.parametrize(
+    ("words", "make"),
+    [("PARAMETERS", "parameters"), ("POLICY", "policy"), ("CONFIGURATION", "configuration"), ("RUN_FILE", "run_file")],
+)
+def test_a_key_without_a_meaning_is_found(conf, monkeypatch, words, make):
+    fewer = dict(getattr(conf.meanings, words))
+    gone, _ = fewer.popitem()
+    monkeypatch.setattr(conf.meanings, words, fewer)
+    with pytest.raises(ValueError, match=f"differ in .*: {gone}"):
+        getattr(conf, make)()
 
 
 def test_a_link_that_leads_nowhere_is_found():

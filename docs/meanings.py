@@ -1,0 +1,202 @@
+"""What parameters and the keys of files mean, for the tables that `conf.py` makes; a key without one is refused."""
+
+PARAMETERS = {
+    "n_estimators": "rounds of trees; one tree a round, or one for each of three or more classes",
+    "max_depth": "cuts on the way from the root to a leaf",
+    "learning_rate": "what leaves are multiplied by",
+    "reg_lambda": "added to the sum of hessians in a leaf's value and in the gain (L2)",
+    "reg_alpha": "by how much a sum of gradients is drawn towards 0 (L1)",
+    "gamma": "least gain of a cut",
+    "min_child_weight": "least sum of hessians in a child",
+    "max_bin": "bins of a numeric column",
+    "subsample": "share of the rows drawn for each round, without replacement",
+    "colsample_bytree": "share of the columns drawn for each tree",
+    "colsample_bynode": "share of the tree's columns drawn for each node",
+    "scale_pos_weight": "weight of the second of two classes",
+    "monotone_constraints": "whether predictions may only rise (1) or only fall (-1) with a column",
+    "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
+    "eval_metric": "metric on the held-out rows",
+    "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
+    "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
+    "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
+    "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
+    "horizontal federation",
+    "min_child_rows": "least number of rows in a child",
+    "federation": "how several parties' tables learn together; None: one table",
+    "callbacks": "called with a `Round` after each round; training ends when one returns True",
+    "random_state": "seed of the draws of rows and columns; None is 0",
+    "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
+    "objective": "the loss",
+    "tweedie_variance_power": "variance power of the Tweedie loss",
+    "huber_slope": "residual at which the Huber loss turns linear",
+}
+PARAMETER_LIMITS = {
+    "monotone_constraints": "-1, 0 or 1 for each column",
+    "federation": "`Horizontal`, `WholeTrees` or None",
+    "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
+    "base_score": "a number",
+    "constant_hessian": "True or False",
+    "callbacks": "callables",
+    "n_jobs": "a whole number other than 0, or None",
+    "objective": "squared, poisson, tweedie or huber",
+    "tweedie_variance_power": "between 1 and 2, both excluded",
+    "huber_slope": "above 0",
+}
+RUN_FILE = {
+    "run": {
+        "name": "name of the run, and of its folder",
+        "method": "how the parties learn. horizontal: trees from sums over all of them. bagging, sequential: whole "
+        "trees of each party, baselines that protect nothing. alone, pooled: nothing is exchanged; simulations only",
+        "folder": "the run's folder; `--folder` of the command line comes first",
+        "model": "a second place for the model; `train` only",
+    },
+    "data": {
+        "label": "column of the labels; LIBSVM files and built-in sets have their own",
+        "id": "column of the rows' ids, by which rows are held out and drawn; not a feature",
+        "weight": "column of the rows' weights; not a feature",
+        "categorical": "columns of numbers that are categories",
+        "absent": "what an entry that a LIBSVM file leaves out means",
+        "task": "whether labels are classes or numbers",
+        "test": "rows that only the final metrics are computed on; simulations only",
+        "format": "what the files are, whatever their suffix",
+        "n_columns": "width of LIBSVM files that end early; real parties must give it with such files",
+        "first_index": "number of the first column in LIBSVM files; real parties must give it with such files",
+    },
+    "partition": {
+        "data": "the table that is cut",
+        "parties": "how many parties; they are called `party1`, `party2` and so on",
+        "how": "which rows go to whom; see [cut a table into parties](../how-to/partition.md)",
+        "alpha": "concentration of the Dirichlet distribution of `quantity` and `labels`",
+        "noise": "variance of the Gaussian noise added to the first party's values, twice that to the second's; it "
+        "protects nobody",
+        "seed": "seed of the cut",
+    },
+    "party": {
+        "name": "name of the party, in order of the plan",
+        "data": "its rows; simulations only, a real party names them to `join`",
+        "valid": "its rows for following the metric, in place of a share",
+        "fingerprint": "SHA-256 of its certificate; real parties only",
+    },
+    "validation": {
+        "share": "share of each party's rows that is held out, by a hash of the row's id and [trees] random_state; the "
+        "metric is followed on them"
+    },
+    "privacy": {
+        "protection": "masked: the driver reads sums over all parties only. plain: it reads every party's own sums, "
+        "from which rows can be reconstructed",
+        "i_accept_disclosure": "must be true for plain",
+        "allow_two": "lets two real parties run under masks, each of which can learn the other's sums; every owner's "
+        "policy must allow it too. A simulation of two runs in any case, and says so",
+        "on_loss": "what happens [when a party is lost](../how-to/real-parties.md#when-a-party-is-lost)",
+        "party_share": "share of the parties drawn for each tree",
+        "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
+        "driver reads",
+        "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
+    },
+    "trees": {
+        "kind": "boosted trees, or a random forest",
+        "objective": "loss for numbers; classes need none",
+        "random_state": "seed of the draws of rows, columns and parties, and of the rows that are held out",
+        "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
+        "base_score": "what every row is predicted before the first tree, as label or probability; else the mean label",
+    },
+    "driver": {
+        "address": "what parties dial; the driver's certificate must be for this host",
+        "listen": "where the driver listens",
+        "fingerprint": "SHA-256 of the driver's certificate",
+        "ca": "certificate of the authority that signed all the others; needed by `drive` and `join`",
+        "crl": "the authority's list of revoked certificates",
+        "deadline": "seconds within which every answer must come; also how long a party may be away before it counts "
+        "as lost",
+        "patience": "seconds for which the driver waits for parties, and a party for the driver",
+    },
+}
+RUN_FILE_LIMITS = {
+    "run.name": "1 to 64 letters, digits, `-`, `_`, `.`",
+    "run.folder": "a path",
+    "run.model": "a path",
+    "data.label": "a column",
+    "data.id": "a column",
+    "data.weight": "a column",
+    "data.categorical": "a list of columns",
+    "data.test": "a file, or `builtin:NAME`",
+    "data.n_columns": "a whole number from 1 on",
+    "partition.data": "a file, or `builtin:NAME`",
+    "partition.noise": "a number of at least 0",
+    "partition.seed": "a whole number of at least 0",
+    "party.name": "as [run] name; each its own",
+    "party.data": "a file, or `builtin:NAME`",
+    "party.valid": "a file, or `builtin:NAME`",
+    "party.fingerprint": "64 hexadecimal digits",
+    "validation.share": "a number from 0 to below 1",
+    "privacy.i_accept_disclosure": "true or false",
+    "privacy.allow_two": "true or false",
+    "privacy.party_share": "a number above 0 and at most 1",
+    "driver.address": "HOST:PORT",
+    "driver.listen": "HOST:PORT",
+    "driver.fingerprint": "64 hexadecimal digits",
+    "driver.ca": "a path",
+    "driver.crl": "a path",
+    "driver.deadline": "seconds above 0",
+    "driver.patience": "seconds above 0",
+}
+RUN_FILE_DEFAULTS = {
+    "run.name": "must be given",
+    "run.method": "`horizontal`",
+    "run.folder": "`runs/NAME` beside the run file; of a party that joins, `NAME-PARTY`",
+    "run.model": "",
+    "data.task": "must be given, unless [trees] objective is",
+    "data.format": "by the suffix",
+    "data.n_columns": "as wide as the widest file",
+    "data.first_index": "0 if any file has a column 0, else 1",
+    "partition.data": "must be given",
+    "partition.parties": "must be given",
+    "party.name": "must be given",
+    "party.data": "",
+    "party.fingerprint": "",
+    "validation.share": "0",
+    "driver.address": "must be given",
+    "driver.listen": "`0.0.0.0:` and the port of address",
+    "driver.fingerprint": "must be given to run",
+}
+"""Where the code's own default is not what a reader should know."""
+
+POLICY = {
+    "plan": "hash of the one plan that is allowed, as `hedgerow plan` prints it; without it, the plan of this party's "
+    "own copy of the run file",
+    "fewest_parties": "least number of parties whose masked sums are added up for a tree",
+    "allow_two": "two masked parties, if the run file has `allow_two` as well",
+    "allow_plain": "the driver may read this party's own sums",
+    "allow_local_cuts": "the driver may read this party's own quantiles",
+    "allow_whole_trees": "others may read trees grown on this party's rows alone",
+    "allow_continue": "the run may go on without a party that is lost",
+    "allow_party_sampling": "trees may be grown over some of the parties",
+    "min_cut_rows": "the run's `min_cut_rows` must be at least this",
+    "min_child_rows": "the run's `min_child_rows` must be at least this",
+    "most_trees": "the run's `n_estimators` must be at most this",
+    "columns": "the only columns of the table that are used and named to others",
+}
+
+CONFIGURATION = {
+    "mode": "`horizontal`; `ensemble` is our `bagging`, `solo` our `alone`, `centralized` our `pooled`. `vertical` and "
+    "`hybrid` are refused",
+    "n_parties": "honoured; must agree with the number of files in `data`",
+    "partition": "1 cuts the one file of `data` evenly into `n_parties`",
+    "partition_mode": "`horizontal`; others are refused",
+    "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he`, `dp` are refused",
+    "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
+    "merge_histogram": "`server`; `client` is refused",
+    "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",
+    "n_features": "width of LIBSVM files",
+    "data": "a file for each party, separated by commas",
+    "test_data": "one file, on which the final metrics are computed",
+    "model_path": "the model is also written there, in hedgerow's format",
+    "objective": "`reg:linear`; `binary:logistic`, `reg:logistic`, `multi:softprob` and `multi:softmax` mean classes; "
+    "ranking is refused",
+    "bagging": "1 grows a random forest",
+    "n_parallel_trees": "1; more is refused",
+    "metric": "all metrics that the labels allow are printed; one that they do not allow is refused",
+    "constant_h": "honoured",
+    "reorder_label": "no effect: classes are numbered in any case",
+}
+"""Of FedTree's keys, those that are neither a parameter of the trees nor without effect."""
