@@ -34,10 +34,6 @@ def in_process(answers, issued):
     return InProcess(answers)
 
 
-def in_threads(answers, issued):
-    return InProcess(answers, at_once=3)
-
-
 def over_grpc(answers, issued):
     if importlib.util.find_spec("grpc") is None:
         pytest.skip("grpcio is not installed")
@@ -56,7 +52,7 @@ def over_grpc(answers, issued):
     return transport
 
 
-@pytest.fixture(params=[in_process, in_threads, over_grpc])
+@pytest.fixture(params=[in_process, over_grpc])
 def carried(request, issued):
     """Makes a transport between a driver and parties with these answers."""
     made = []

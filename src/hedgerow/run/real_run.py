@@ -166,8 +166,9 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
 
 
 def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder, options: Options) -> bytes:
-    """Answer the driver until it says goodbye; the model that came."""
-    kept: list[bytes] = []
+    """Answer the driver until it says goodbye; the model that came, to this process or to one before it."""
+    before = folder.path / MODEL
+    kept = [before.read_bytes()] if before.exists() else []
 
     def keep_model(content: bytes) -> None:
         decoded(content, "The model that the driver sent")
@@ -185,7 +186,7 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
             on_event=on_event,
         )  # fmt: skip
     except PartyLost as error:
-        if (folder.path / MODEL).exists():  # also where a process before this one was given it
+        if kept:
             raise PartyLost(f"{error} The model had come and is {folder.path / MODEL}.") from None
         raise
     if not kept:

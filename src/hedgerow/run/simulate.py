@@ -75,12 +75,11 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
     answers = {}
-    at_once = min(sim.threads, len(plan.names))
     for name in plan.names:
         identity = sim.identities[name]
         owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
-        answers[name] = _named(name, Party(owner, max(1, sim.threads // at_once)).answer)
-    transport = InProcess(answers, at_once)
+        answers[name] = _named(name, Party(owner, sim.threads).answer)
+    transport = InProcess(answers)
     corridor = Corridor(transport, sim.listeners)
     more = {} if sim.keep is None else {"keep": sim.keep}
     driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, **more)
