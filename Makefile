@@ -12,7 +12,7 @@ TOOLS := $(VENV)/.tools
 # What matplotlib caches stays in the clone.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 
-.PHONY: help build demo check test bench docs clean
+.PHONY: help build demo check test bench campaign docs clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -53,6 +53,9 @@ test: check  ## Checks, then every test.
 bench: build  ## Compare with XGBoost on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled
 	$(BIN)/python -m benchmarks horizontal
+
+campaign: build  ## Kill parties and driver, break lines, and compare the models; takes about 40 minutes.
+	$(BIN)/python -m campaign
 
 docs: build  ## Build the documentation into docs/_build.
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

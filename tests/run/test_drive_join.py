@@ -14,6 +14,7 @@ from hedgerow.policy import Policy
 from hedgerow.run import local_run
 from hedgerow.run.checkpoint import Checkpoint
 from hedgerow.run.runfile import open_run
+from hedgerow.transports.grpc_driver import GrpcTransport
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +155,23 @@ def test_a_party_that_never_joins_ends_the_run_which_can_be_resumed(tmp_path, ma
 def test_a_party_gives_up_when_there_is_no_driver(tmp_path, made):
     world = World(tmp_path, made, patience=1)
     assert "gave up after 1 seconds without the driver" in refused(*world.words("alice"))
+
+
+def test_a_party_killed_after_it_was_given_the_model_still_has_it(tmp_path, made):
+    """Its next process says so if the driver is gone, and finishes if the driver says that the run is finished."""
+    world = World(tmp_path, made, patience=1)
+    refused(*world.words("bob"))
+    (tmp_path / "bob" / "model.json").write_bytes(simulated(world))
+    assert f"The model had come and is {tmp_path / 'bob' / 'model.json'}." in refused(*world.words("bob"))
+    run = open_run(world.file)
+    plan, ca = run.real_plan(), (world.ca / "ca.pem").read_bytes()
+    driver = GrpcTransport(run.driver.listen, world.identity("driver"), ca, plan.fingerprints, run=plan.digest)
+    party = world.join("bob")
+    assert driver.wait(frozenset(["bob"]), 10) == frozenset()
+    driver.close()
+    assert party.ended() == tmp_path / "bob"
+    assert json.loads((tmp_path / "bob" / "manifest.json").read_text())["status"] == "finished"
+    assert world.model("bob") == (tmp_path / "simulated" / "model.json").read_bytes()
 
 
 def test_a_driver_whose_disk_is_full_tells_the_parties(world, monkeypatch):

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 from authority import Authority
+from campaign.proxy import Proxy
 from peers import QUICK, RUN, Events, Party, RawDriver, RawParty
-from proxy import Proxy
 
 from hedgerow.transports.grpc_driver import GrpcTransport
 

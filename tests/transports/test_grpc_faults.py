@@ -114,7 +114,7 @@ def test_a_driver_that_starts_anew_is_answered_from_an_empty_desk(net):
     for turn in (b"1", b"2", b"3"):
         first.carry({"a": turn}, 10, MOST)
     second = net.driver()
-    proxy._target = second.port
+    proxy.target = second.port
     proxy.cut()
     assert second.carry({"a": b"1"}, 20, MOST) == ({"a": b"1"}, frozenset())
     assert calls == [b"1", b"2", b"3", b"1"]
@@ -141,6 +141,33 @@ def test_a_new_process_is_missing_in_the_round_that_began_before_it_and_asked_in
     replacing.join(5)
     driver.events.wait("restarted", "a")
     assert driver.carry({"a": b"2"}, 10, MOST) == ({"a": b"2"}, frozenset())
+
+
+def test_a_process_that_answered_and_was_replaced_is_missing_in_the_next_round(net):
+    """Another party took long; meanwhile the one that had answered was killed and came back."""
+    driver = net.driver(lost_after=5.0)
+    old = net.raw(driver.port, "a")
+    old.hello("a", b"1" * 16)
+    old.next()
+    driver.wait(frozenset("a"), 10)
+
+    def answer() -> None:
+        assert isinstance(old.next(), Head)
+        old.send(Head(1, 6, sha(b"answer"), b"answer"))
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    assert driver.carry({"a": b"1"}, 10, MOST) == ({"a": b"answer"}, frozenset())
+    answering.join(5)
+    old.close()
+    driver.events.wait("lost", "a")
+    calls = []
+    net.party(driver.port, "a", lambda frame: calls.append(frame) or frame)
+    driver.events.wait("restarted", "a")
+    assert driver.carry({"a": b"2"}, 10, MOST) == ({}, frozenset("a"))
+    assert driver.reasons == {"a": "a is a new process that does not know what was said before."}
+    assert calls == []
+    assert driver.carry({"a": b"3"}, 10, MOST) == ({"a": b"3"}, frozenset())
 
 
 def test_a_second_stream_of_the_same_process_replaces_the_first_and_is_asked_again(net):

@@ -61,13 +61,12 @@ def _option(help_: str, group: str | None = None, metavar: str | None = None, na
     return typer.Option(*name, help=help_, rich_help_panel=group, metavar=metavar, show_default=False)
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, TSV, Parquet or LIBSVM file, also gzipped; or builtin:NAME with breast_cancer, diabetes, digits, "
-        "iris or wine; or a run file (.toml, or FedTree's .conf).",
-        show_default=False,
-    ),
+_TABLE = (
+    "CSV, TSV, Parquet or LIBSVM file, also gzipped; or builtin:NAME with breast_cancer, diabetes, digits, iris or wine"
+)
+Data = Annotated[str, typer.Argument(help=f"{_TABLE}.", show_default=False)]
+DataOrRun = Annotated[
+    str, typer.Argument(help=f"{_TABLE}; or a run file (.toml, or FedTree's .conf).", show_default=False)
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model file written by `hedgerow train`.", show_default=False)]
 Label = Annotated[str | None, _option("Column of the labels.", metavar="COL")]

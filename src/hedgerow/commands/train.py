@@ -34,7 +34,7 @@ OF_TASK = ("early_stopping_rounds", "eval_metric", "scale_pos_weight")
 
 def train(
     context: typer.Context,
-    data: opt.Data,
+    data: opt.DataOrRun,
     label: opt.Label = None,
     model: opt.ModelOut = Path("model.json"),
     task: opt.Task = opt.TaskName.AUTO,

@@ -7,16 +7,16 @@ import time
 
 
 class Proxy:
-    """Forwards connections to 127.0.0.1:`port`; faults are switched on and off while it runs.
+    """Forwards connections to 127.0.0.1:`target`; faults are switched on and off while it runs.
 
     The faults named `_after` count the bytes of a connection that the party sends, and happen once; `swallow` lasts
     until it is switched off.
     """
 
-    def __init__(self, port: int) -> None:
-        self._target = port
+    def __init__(self, target: int) -> None:
+        self.target = target
         self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
+        self.port = int(self._server.getsockname()[1])
         self.delay = 0.0
         self.swallow = False
         self.cut_after: int | None = None
@@ -36,7 +36,7 @@ class Proxy:
                 return
             self.connections += 1
             try:
-                driver = socket.create_connection(("127.0.0.1", self._target))
+                driver = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
                 party.close()
                 continue
@@ -85,6 +85,7 @@ class Proxy:
                     end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """End everything."""
         with contextlib.suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
