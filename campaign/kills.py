@@ -12,9 +12,11 @@ from campaign.process import Crew, Wrong
 from campaign.trials import NOTICED_SECONDS, Options, Reference, Trial, check_bounds, check_same, tried, undisturbed
 from campaign.world import DRIVER, Place, Size, World
 
-FULL = Size(rows=20_000, columns=20, trees=80, depth=6)
-QUICK = Size(rows=4_000, columns=10, trees=30, depth=5)
+FULL = Size(rows=20_000, columns=20, trees=80, depth=6, patience=45.0)
+QUICK = Size(rows=4_000, columns=10, trees=30, depth=5, patience=45.0)
 AWAY = "The driver is away."
+HAS_MODEL, IS_FINISHED = "The model had come and is", "is finished and not overwritten"
+LATE = " after the model was told"
 
 
 @dataclass(frozen=True)
@@ -65,35 +67,56 @@ def trial(world: World, kill: Kill, reference: Reference, options: Options) -> T
             if place.finished(DRIVER) or place.finished(kill.who):
                 continue
             tree, killed = log.look().tree, crew[kill.who].kill()
-            noticed = _back(crew, place, kill.who, killed, options.away)
-            return _judged(place, log, Trial(kill.part, kill.who, moment, tree, noticed), killed, reference)
+            noticed, late = _back(crew, place, kill.who, killed, options.away)
+            done = Trial(kill.part, kill.who + (LATE if late else ""), moment, tree, noticed)
+            return _judged(place, log, done, killed, reference)
     raise Wrong("every run was over before the kill")
 
 
-def _back(crew: Crew, place: Place, who: str, killed: float, away: float) -> float | None:
-    """Start whoever was killed again, and see the run to its end; seconds until parties noticed a driver's death."""
+def _back(crew: Crew, place: Place, who: str, killed: float, away: float) -> tuple[float | None, bool]:
+    """Start whoever was killed again, and see the run to its end.
+
+    Returns the seconds until parties noticed a driver's death, and whether the run had ended without the one killed.
+    """
     noticed = _all_noticed(crew, place.world.names, killed) if who == DRIVER else None
     time.sleep(max(killed + away - time.time(), 0))
     crew.start(who, place.words(who, *(["--resume"] if who == DRIVER else [])))
-    crew.ended(*place.roles)
-    return noticed
+    crew.over(*place.roles)
+    late = _is_late(crew, place, who)
+    if not late:
+        crew.ended(*place.roles)
+    return noticed, late
+
+
+def _is_late(crew: Crew, place: Place, who: str) -> bool:
+    """Whether everyone had the model when the kill came, so that nobody was waited for.
+
+    A party then gives up after its patience and says that it has the model; a driver says that the run is finished.
+    """
+    if who == DRIVER:
+        waiting = [name for name in place.world.names if crew[name].code != 0]
+        return IS_FINISHED in crew[DRIVER].said and all(HAS_MODEL in crew[name].said for name in waiting)
+    others = [role for role in place.roles if role != who]
+    return all(crew[role].code == 0 for role in others) and HAS_MODEL in crew[who].said
 
 
 def _all_noticed(crew: Crew, names: Sequence[str], killed: float) -> float:
-    """Seconds until all parties had noticed that the driver is away."""
-    crew.until(
-        lambda: time.time() - killed > NOTICED_SECONDS + 1 or all(AWAY in crew[name].said for name in names),
-        "word that the driver is away",
-    )
+    """Seconds until all parties had noticed that the driver is away, or had ended because it said goodbye."""
+
+    def known() -> bool:
+        return all(crew[name].code == 0 or AWAY in crew[name].said for name in names)
+
+    crew.until(lambda: time.time() - killed > NOTICED_SECONDS + 1 or known(), "word that the driver is away")
     return time.time() - killed
 
 
 def _judged(place: Place, log: DriverLog, done: Trial, killed: float, reference: Reference) -> Trial:
     log.look()
-    lost = [at - killed for at, who in log.lost if who == done.what and at > killed - 0.5]
-    noticed = done.noticed if done.what == DRIVER else max(lost[0], 0.0) if lost else None
-    if noticed is None:
-        raise Wrong(f"nobody noticed the death of {done.what}")
+    who, late = done.what.removesuffix(LATE), done.what.endswith(LATE)
+    lost = [max(at - killed, 0.0) for at, name in log.lost if name == who and at > killed - 0.5]
+    noticed = lost[0] if lost else done.noticed
+    if noticed is None and not late:
+        raise Wrong(f"nobody noticed the death of {who}")
     repeated = log.begun - place.world.size.trees
     check_bounds(noticed, repeated)
     check_same(place, reference.model)

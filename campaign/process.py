@@ -97,10 +97,14 @@ class Crew:
 
     def ended(self, *names: str) -> None:
         """Wait until these have ended, and refuse any that did not end well or showed a traceback."""
-        self.until(lambda: all(self[name].code is not None for name in names), "the end")
+        self.over(*names)
         for name in names:
             if self[name].code != 0:
                 raise Wrong(f"{name} ended with {self[name].code}: {self[name].last_words}")
+
+    def over(self, *names: str) -> None:
+        """Wait until these have ended, well or not, and refuse a traceback of anyone."""
+        self.until(lambda: all(self[name].code is not None for name in names), "the end")
         for process in self._all:
             if "Traceback" in process.said:
                 raise Wrong(f"a process showed a traceback: {process.last_words}")
