@@ -54,7 +54,7 @@ bench: build  ## Compare with XGBoost on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled
 	$(BIN)/python -m benchmarks horizontal
 
-campaign: build  ## Kill parties and driver, break lines, and compare the models; takes about 40 minutes.
+campaign: build  ## Kill parties and driver, break lines, and compare the models; takes long.
 	$(BIN)/python -m campaign
 
 docs: build  ## Build the documentation into docs/_build.

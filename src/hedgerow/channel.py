@@ -10,6 +10,14 @@ Answer = Callable[[bytes], bytes]
 class Transport(Protocol):
     """The driver's side: carries frames to parties and their answers back. It has no idea what a tree is."""
 
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why parties did not answer the last frame, as far as it is known."""
+
+    @property
+    def refusals(self) -> frozenset[str]:
+        """Those of them that are here and said so themselves: waiting for them is of no use."""
+
     def here(self) -> frozenset[str]:
         """The parties that can be asked now."""
 

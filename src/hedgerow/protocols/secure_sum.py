@@ -63,8 +63,7 @@ class Circle:
         answers, missing = self.corridor.ask(dict.fromkeys(parties, request), self.deadline, most_bytes)
         if not missing:
             return {party: answers[party] for party in parties}, None
-        reasons = getattr(self.corridor.transport, "reasons", {})
-        refused = sorted(getattr(self.corridor.transport, "refusals", ()))
+        reasons, refused = self.corridor.transport.reasons, sorted(self.corridor.transport.refusals)
         if refused:
             raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
         why = " ".join(reasons[p] for p in sorted(missing) if p in reasons)

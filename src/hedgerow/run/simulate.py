@@ -1,6 +1,6 @@
 """All parties in this process, for research and tests: the same messages, masks and checks as between real ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,7 +33,7 @@ class Simulation:
     logs: Mapping[str, Log] = field(default_factory=dict)
     identities: Mapping[str, Identity] = field(default_factory=dict)
     state: State | None = None
-    keep: Any = None
+    keep: Callable[[State], None] = lambda _: None
     """Called with the state after every tree."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
@@ -79,14 +79,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         identity = sim.identities[name]
         owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
         answers[name] = _named(name, Party(owner, sim.threads).answer)
-    transport = InProcess(answers)
-    corridor = Corridor(transport, sim.listeners)
-    more = {} if sim.keep is None else {"keep": sim.keep}
-    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, **more)
-    try:
-        model, state = run(driver, sim.state)
-    finally:
-        transport.close()
+    corridor = Corridor(InProcess(answers), sim.listeners)
+    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep)
+    model, state = run(driver, sim.state)
     if state.clipped:
         sim.notes.append(
             f"{state.clipped} gradients were beyond the range the labels suggest and were cut to it; "

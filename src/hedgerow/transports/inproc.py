@@ -1,12 +1,16 @@
 """All parties in this process. They still hear frames only, as they would over a wire."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from hedgerow.channel import Answer
 
 
 class InProcess:
     """Calls each party's answer function in turn; each may use all threads."""
+
+    reasons: Mapping[str, str] = MappingProxyType({})
+    refusals: frozenset[str] = frozenset()
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
         self.answers = answers
