@@ -6,6 +6,7 @@
   x ModelError       a model file is damaged or of another version, or a model does not fit the table
   x IdentityError    a certificate, key or signature is not what the plan says
   x PrivacyError     what was promised could not be protected; the run stops
+  x CipherError      a key or a sealed value that came in is malformed, or is not what was agreed on
   x ProtocolError    a message that the conversation does not allow, or that does not fit the plan
   x PolicyError      a data owner's own rules refuse the run
   x PartyLost        a party did not answer; the run stops so that it can be resumed
@@ -43,6 +44,10 @@ class IdentityError(HedgerowError):
 
 class PrivacyError(HedgerowError):
     """What was promised could not be protected; the run stops."""
+
+
+class CipherError(HedgerowError):
+    """A key or a sealed value that came in is malformed, or is not what was agreed on."""
 
 
 class ProtocolError(HedgerowError):

@@ -1,0 +1,179 @@
+"""Sums over secret selections: the contract that every cipher keeps.
+
+The key holder has secret integers. The other side, which answers, has secret choices among them. The key holder
+learns the sums of the chosen integers and nothing else about the choices; the answering side learns nothing about the
+integers.
+
+    key holder                                    answering side
+    secret = cipher.new_key()
+    secret.public.encode()              ->        public = cipher.read_public_key(...)
+    secret.seal_rows(values, plan)      ->        public.read_rows(..., plan)
+    public.read_sums(...)               <-        public.group_sums(sealed, selection, nodes)
+    secret.open_sums(...)
+
+Two shapes of work. *Rows*: every row has one integer a channel, the choice puts each row of a node into one group of
+each column, and every group of every node gives a sum (a histogram). Vectors under the same choice are channels of one
+sealing. *Slots*: every row has one integer an entry, the choice takes or leaves each of them, and every row gives a sum
+(a score), or every chosen integer stays and every other becomes zero (a filtered vector).
+
+A plan (`agreed`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
+whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
+refuses the plan. Integers are signed throughout. A sealed thing has no values, and no conversion to an array: only
+`open_sums` and `open_slots` read it. Sealed things of one key and plan can be added and subtracted, as often as the
+plan's parts allow.
+"""
+
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+
+
+class Sealed(Protocol):
+    """Integers that only the secret key opens."""
+
+    def __add__(self, other: Self) -> Self: ...
+
+    def __sub__(self, other: Self) -> Self: ...
+
+    def encode(self) -> bytes:
+        """The wire form: a version, the sizes, the sealed integers."""
+        ...
+
+
+class SealedRows(Sealed, Protocol):
+    """Integers of rows, in one channel or several."""
+
+    @property
+    def plan(self) -> RowsPlan:
+        """What was agreed on before they were sealed."""
+        ...
+
+
+class SealedSums(Sealed, Protocol):
+    """Sums by group on their way back: they tell nothing but the sums, and that to the key holder alone."""
+
+    @property
+    def plan(self) -> RowsPlan:
+        """The plan of the rows that were summed."""
+        ...
+
+    @property
+    def groups(self) -> int:
+        """Sums a node and channel."""
+        ...
+
+
+class SealedSlots(Sealed, Protocol):
+    """Integers of rows and entries; also what is left of them after choices."""
+
+    @property
+    def plan(self) -> SlotsPlan:
+        """What was agreed on before they were sealed."""
+        ...
+
+    @property
+    def entries(self) -> int:
+        """As in the plan, or 1 after the entries of each row were summed."""
+        ...
+
+    @property
+    def chosen(self) -> int:
+        """How many choices have been made upon it."""
+        ...
+
+
+class PublicKey(Protocol):
+    """What everybody may have: seals for the key holder, and works on what is sealed."""
+
+    def encode(self) -> bytes:
+        """The wire form."""
+        ...
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> SealedRows:
+        """Seals rows x channels; whoever holds the secret key can read them one by one."""
+        ...
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> SealedSlots:
+        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+        ...
+
+    def read_rows(self, data: bytes, plan: RowsPlan) -> SealedRows:
+        """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
+        ...
+
+    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> SealedSlots:
+        """Sealed slots from their wire form."""
+        ...
+
+    def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> SealedSums:
+        """Returned sums from their wire form: to be opened by the key holder, or added up by whoever collects them."""
+        ...
+
+    def group_sums(
+        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+    ) -> SealedSums:
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        ...
+
+    def slot_sums(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+    ) -> SealedSlots:
+        """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        ...
+
+    def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> SealedSlots:
+        """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        ...
+
+
+class SecretKey(Protocol):
+    """The key holder's own: one tree or one batch of predictions long, never written, never sent."""
+
+    @property
+    def public(self) -> PublicKey:
+        """What may be sent."""
+        ...
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> SealedRows:
+        """As with the public key, quicker and smaller."""
+        ...
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> SealedSlots:
+        """As with the public key, quicker and smaller."""
+        ...
+
+    def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
+        """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
+        ...
+
+    def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
+        """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
+        ...
+
+
+class Cipher(Protocol):
+    """A scheme and its parameters."""
+
+    @property
+    def seals_once(self) -> bool:
+        """Whether rows are best sealed once and asked about in any nodes, or anew, node after node, for every level."""
+        ...
+
+    def new_key(self, threads: int) -> SecretKey:
+        """A fresh key from the system's generator; what is done with it shares so many threads."""
+        ...
+
+    def read_public_key(self, data: bytes, threads: int) -> PublicKey:
+        """A public key from its wire form; one that is malformed or too weak is a CipherError."""
+        ...
+
+    def ensure_rows(self, plan: RowsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        ...
+
+    def ensure_slots(self, plan: SlotsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        ...

@@ -1,0 +1,173 @@
+"""What both sides know before anything is sealed, and the shape of the choices; see `additive`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import CipherError, ParameterError
+
+MOST = 2**62
+"""No sum is larger than this, whatever room a cipher has: opened sums are 64-bit integers."""
+
+DISTANCE_BITS = 40
+"""What the returns of a whole run tell about the choices, in statistical distance: at most 2 to the minus this."""
+
+
+def _ensure(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise ParameterError(sentence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsPlan:
+    """What both sides know before rows are sealed for sums by group."""
+
+    rows: int
+    """How many rows are sealed."""
+    bounds: tuple[int, ...]
+    """For each channel the largest absolute value of one row."""
+    groups: int
+    """Wanted sums a node and channel, over all columns and over all who answer."""
+    columns: int = 0
+    """Columns of the one who answers with most of them; 0: unknown, possibly one a group."""
+    nodes: int = 1
+    """Nodes that will be asked about."""
+    most_rows: int = 0
+    """Rows of the largest node; 0 says that a node may have all of them."""
+    run_sums: int = 1
+    """Integers that will be opened in the whole run, over all nodes, groups, channels, plans and keys."""
+    summand: int = 0
+    """Largest absolute value that the answering side may add to a sum (a mask, noise)."""
+    parts: int = 1
+    """How many returned sums may be added to one another before they are opened."""
+
+    def __post_init__(self) -> None:
+        _ensure(self.rows >= 1 and self.groups >= 1, "A plan for sums by group needs at least one row and one group.")
+        _ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
+        _ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
+        _ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
+        _ensure_sums(self.run_sums, self.summand, self.parts)
+        _ensure_room(max(self.most))
+
+    @property
+    def most(self) -> tuple[int, ...]:
+        """For each channel the largest absolute value that can be opened."""
+        rows = self.most_rows or self.rows
+        return tuple((rows * bound + self.summand) * self.parts for bound in self.bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotsPlan:
+    """What both sides know before rows are sealed for sums by slot, or to be filtered."""
+
+    rows: int
+    """How many rows are sealed."""
+    entries: int
+    """Integers of each row."""
+    bound: int
+    """Largest absolute value of one of them."""
+    most_sum: int = 0
+    """Largest absolute value of any choice's sum in one row, where less than entries times bound; 0: just that."""
+    choices: int = 1
+    """How often choices are made, one upon another, before anything is opened: one by each who answers."""
+    run_sums: int = 1
+    """Integers that will be opened in the whole run, over all plans and keys."""
+    summand: int = 0
+    """Largest absolute value that the answering side may add to a sum (a mask, noise)."""
+    parts: int = 1
+    """How many returned sums may be added to one another before they are opened."""
+
+    def __post_init__(self) -> None:
+        _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
+        _ensure(self.bound >= 1, "The bound of a plan is the largest absolute value of an entry: at least 1.")
+        _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
+        _ensure(self.choices >= 1, "A plan for sums by slot needs at least one choice.")
+        _ensure_sums(self.run_sums, self.summand, self.parts)
+        _ensure_room(self.most)
+
+    @property
+    def most(self) -> int:
+        """The largest absolute value that can be opened."""
+        return (max(self.most_sum or self.entries * self.bound, self.bound) + self.summand) * self.parts
+
+
+def _ensure_sums(run_sums: int, summand: int, parts: int) -> None:
+    _ensure(run_sums >= 1, "A plan needs the number of integers that the whole run opens: at least 1.")
+    _ensure(summand >= 0 and parts >= 1, "A plan's summand is 0 or more, and its parts are at least 1.")
+
+
+def _ensure_room(most: int) -> None:
+    _ensure(most <= MOST, "The largest possible sum of this plan does not fit 62 bits; use fewer bits a value.")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The answering side's secret for sums by group: in each column, the group of each row."""
+
+    own_codes: NDArray[np.uint8]
+    """Columns x sealed rows; a code that is not below the column's width is in no group."""
+    widths: NDArray[np.int64]
+    """Wanted groups of each column."""
+
+    def __post_init__(self) -> None:
+        columns = len(self.widths)
+        _ensure(self.own_codes.ndim == 2 and self.own_codes.shape[0] == columns >= 1, "A selection has a row a column.")
+        _ensure(bool(np.all((self.widths >= 1) & (self.widths <= 256))), "A column has 1 to 256 wanted groups.")
+
+    @property
+    def groups(self) -> int:
+        """Wanted sums a node and channel."""
+        return int(self.widths.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Sets of sealed rows, each asked about by itself: node i has the rows `rows[starts[i]:starts[i + 1]]`.
+
+    Both sides know them. Ciphers that seal anew for each level are quickest when a node's rows lie together.
+    """
+
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def in_order(cls, sizes: NDArray[np.int64]) -> "Nodes":
+        """Nodes whose rows lie one after the other, in the order in which they were sealed."""
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(np.arange(starts[-1], dtype=np.int64), starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def check(self, plan: RowsPlan) -> None:
+        """Refuses nodes that the plan does not allow."""
+        sizes = np.diff(self.starts)
+        fits = len(self) == plan.nodes and self.starts[0] == 0 and self.starts[-1] == len(self.rows)
+        fits = fits and bool(np.all(sizes >= 0)) and sizes.max() <= (plan.most_rows or plan.rows)
+        _ensure(fits, "The nodes are not those of the plan: another number of them, or one with too many rows.")
+        inside = not len(self.rows) or (self.rows.min() >= 0 and self.rows.max() < plan.rows)
+        _ensure(bool(inside), "A node names a row that was not sealed.")
+
+
+def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tuple[int, ...]) -> None:
+    """Refuses integers that are not those of the plan, before any of them is sealed."""
+    _ensure(values.shape == shape, f"The integers to seal are not {shape[0]} rows of {shape[1]} as in the plan.")
+    _ensure(values.dtype == np.int64, "The integers to seal are not 64-bit integers.")
+    lowest, highest = values.min(axis=0), values.max(axis=0)
+    inside = np.all(highest <= np.array(bounds)) and np.all(lowest >= -np.array(bounds))
+    _ensure(bool(inside), "An integer to seal is larger than the plan's bound; nothing was sealed.")
+
+
+def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -> None:
+    """Refuses a summand that is not the plan's."""
+    _ensure(plus.shape == shape and plus.dtype == np.int64, "The summand does not have the shape of the sums.")
+    inside = not plus.size or (plus.min() >= -summand and plus.max() <= summand)
+    _ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
+
+
+def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...]) -> None:
+    """Refuses opened sums that no honest answer can give; the last axis is the channel."""
+    limit = np.array(most, dtype=np.int64)
+    if not bool(np.all((opened <= limit) & (opened >= -limit))):
+        raise CipherError("An opened sum is larger than any the plan allows; the answer was made up. The run stops.")
