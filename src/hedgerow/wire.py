@@ -6,6 +6,7 @@ from what it asked for: `sized` refuses any other number before the array is use
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Union, get_args, get_type_hints
 
 import msgspec
@@ -35,20 +36,22 @@ def _outgoing(value: Any) -> Any:
     raise NotImplementedError(type(value))
 
 
-_DTYPES: dict[int, np.dtype[Any]] = {}
+_DTYPES: dict[int, tuple[np.dtype[Any], int, str]] = {}
 """By the identity of a declared array type: these live as long as the messages, and hashing them takes longer."""
 
 
 def _incoming(kind: Any, value: Any) -> NDArray[Any]:
-    dtype = _DTYPES.get(id(kind))
-    if dtype is None:
-        dtype = _DTYPES[id(kind)] = np.dtype(get_args(get_args(kind)[1])[0])
-    if not isinstance(value, bytes) or len(value) % dtype.itemsize:
+    found = _DTYPES.get(id(kind))
+    if found is None:
+        dtype = np.dtype(get_args(get_args(kind)[1])[0])
+        found = _DTYPES[id(kind)] = (dtype, dtype.itemsize, dtype.kind)
+    dtype, size, sort = found
+    if type(value) is not bytes or len(value) % size:
         raise ValueError("an array is not a whole number of items")
-    if dtype == np.bool_ and len(value) and max(value) > 1:
+    if sort == "b" and value and max(value) > 1:
         raise ValueError("a truth value is neither 0 nor 1")
     array = np.frombuffer(value, dtype)
-    if dtype.kind == "f" and not np.isfinite(array).all():
+    if sort == "f" and not np.isfinite(array).all():
         raise ValueError("a number is not finite")
     return array
 
@@ -65,17 +68,28 @@ def encode(message: Request | Answer) -> bytes:
 
 def decode_request(frame: bytes, most_bytes: int = MOST_SMALL) -> Request:
     """What the driver says; anything but a well-formed request is refused."""
-    return _decoded(_REQUESTS, frame, most_bytes)  # type: ignore[no-any-return]
+    _check_size(frame, most_bytes)
+    return _read_request(frame)
+
+
+@lru_cache(maxsize=1)
+def _read_request(frame: bytes) -> Request:
+    """All parties of a simulation hear the same frame; what is read from it cannot be changed."""
+    return _decoded(_REQUESTS, frame)  # type: ignore[no-any-return]
 
 
 def decode_answer(frame: bytes, most_bytes: int) -> Answer:
     """What a party answers; anything but a well-formed answer is refused."""
-    return _decoded(_ANSWERS, frame, most_bytes)  # type: ignore[no-any-return]
+    _check_size(frame, most_bytes)
+    return _decoded(_ANSWERS, frame)  # type: ignore[no-any-return]
 
 
-def _decoded(decoder: Any, frame: bytes, most_bytes: int) -> Any:
+def _check_size(frame: bytes, most_bytes: int) -> None:
     if len(frame) > most_bytes:
         raise ProtocolError(f"A message has {len(frame)} bytes where the plan allows {most_bytes}.")
+
+
+def _decoded(decoder: Any, frame: bytes) -> Any:
     try:
         message = decoder.decode(frame)
     except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):

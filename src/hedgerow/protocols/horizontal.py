@@ -64,10 +64,8 @@ WRONG = {
 """What `follow_cuts` finds."""
 
 
-def _no_cuts() -> Cuts:
-    none = np.empty(0, np.int64)
-    few = none.astype(np.int32)
-    return Cuts(Nodes(none, none), none, few, few, none.astype(np.bool_), np.empty((0, 4), np.uint64))
+_NONE, _FEW = np.empty(0, np.int64), np.empty(0, np.int32)
+NO_CUTS = Cuts(Nodes(_NONE, _NONE), _NONE, _FEW, _FEW, np.empty(0, np.bool_), np.empty((0, 4), np.uint64))
 
 
 class HorizontalRows:
@@ -87,7 +85,7 @@ class HorizontalRows:
 
     def start_round(self, round_: int) -> None:
         """Nothing is said yet; the first request of the round says it."""
-        self.round, self.level, self.cuts, self.closed = round_, 0, _no_cuts(), False
+        self.round, self.level, self.cuts, self.closed = round_, 0, NO_CUTS, False
         self.parties = drawn(self.circle.plan, round_, self.circle.numbers)
 
     def divide(self, cuts: Cuts) -> None:
@@ -128,7 +126,7 @@ class HorizontalRows:
                 continue
             self._note_losses()
             self.level += 1
-            self.cuts = _no_cuts()
+            self.cuts = NO_CUTS
             return words
 
     def _go_on(self, loss: PartyLost) -> None:
@@ -245,13 +243,18 @@ class Growing:
 
     def _divide(self, listed: CutList) -> None:
         """Cut as told, if it is on the agreed grid, at the lowest level and no deeper than agreed."""
-        n = len(listed.tree)
-        lengths = {len(getattr(listed, name)) for name in listed.__struct_fields__[:-1]}
-        if lengths != {n} or len(listed.left_bins) != 4 * n:
+        n, child, column, bin_, missing_left = (
+            len(listed.tree),
+            listed.child,
+            listed.column,
+            listed.bin,
+            listed.missing_left,
+        )
+        alike = len(listed.node) == len(child) == len(column) == len(bin_) == len(missing_left) == n
+        if not alike or len(listed.left_bins) != 4 * n:
             raise ProtocolError("The driver's cuts are not well formed.")
         if self.level == 1 or self.depth >= self.plan.params.max_depth:
             raise ProtocolError(f"The driver cuts deeper than the {self.plan.params.max_depth} levels of the plan.")
-        child, column, bin_, missing_left = listed.child, listed.column, listed.bin, listed.missing_left
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets)
         if int(self.sizes.max()) + 2 * n >= self.status.shape[1]:
@@ -276,7 +279,7 @@ def _nodes(listed: NodeList) -> Nodes:
 
 
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:
-    cuts = joined_cuts([_no_cuts(), *levels])
+    cuts = joined_cuts([NO_CUTS, *levels])
     by_set = cuts.bin < 0
     thresholds = np.where(by_set, np.float32(0), grid.thresholds(cuts.column, cuts.bin))
     order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
