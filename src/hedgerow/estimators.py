@@ -20,22 +20,13 @@ from hedgerow.pooled import Task, train
 from hedgerow.run.fitting import fit_parties
 from hedgerow.run.simulate import tables_of
 from hedgerow.saved import save
+from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind
 from hedgerow.trees.losses import Loss, LossName
 from hedgerow.trees.params import TreeParams
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
-
-
-def threads_of(n_jobs: Any) -> int:
-    """How many threads `n_jobs` means: None or -1 for all cores, -2 for all but one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None:
-        return cores
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ParameterError(f"n_jobs must be a whole number other than 0, or None; it is {n_jobs!r}.")
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
 class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

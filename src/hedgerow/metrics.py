@@ -5,15 +5,21 @@ prediction is the probability of every class (one column for each), or of the se
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import metrics as sk
 
 from hedgerow.errors import DataError
 
 Floats = NDArray[np.float64]
 Measure = Callable[[NDArray[np.generic], Floats, Floats | None], float]
+
+
+def _scikit_learn() -> Any:
+    from sklearn import metrics  # slow to import
+
+    return metrics
 
 
 def _second(probability: Floats) -> Floats:
@@ -35,43 +41,43 @@ def auc(y: NDArray[np.generic], probability: Floats, weights: Floats | None = No
     if probability.ndim == 2 and probability.shape[1] > 2:
         if len(np.unique(y)) < probability.shape[1]:
             raise DataError("The AUC of several classes needs rows of each class; some class has none.")
-        return float(sk.roc_auc_score(y, probability, sample_weight=weights, multi_class="ovr"))
-    return float(sk.roc_auc_score(y, _second(probability), sample_weight=weights))
+        return float(_scikit_learn().roc_auc_score(y, probability, sample_weight=weights, multi_class="ovr"))
+    return float(_scikit_learn().roc_auc_score(y, _second(probability), sample_weight=weights))
 
 
 def auprc(y: NDArray[np.generic], probability: Floats, weights: Floats | None = None) -> float:
     """Area under the precision-recall curve, as average precision."""
     _both(y)
-    return float(sk.average_precision_score(y, _second(probability), sample_weight=weights))
+    return float(_scikit_learn().average_precision_score(y, _second(probability), sample_weight=weights))
 
 
 def ks(y: NDArray[np.generic], probability: Floats, weights: Floats | None = None) -> float:
     """Kolmogorov-Smirnov: the greatest distance between the score distributions of the two classes."""
     _both(y)
-    false, true, _ = sk.roc_curve(y, _second(probability), sample_weight=weights)
+    false, true, _ = _scikit_learn().roc_curve(y, _second(probability), sample_weight=weights)
     return float(np.max(true - false))
 
 
 def accuracy(y: NDArray[np.generic], probability: Floats, weights: Floats | None = None) -> float:
     """Share of rows whose likeliest class is right."""
     likeliest = probability.argmax(axis=1) if probability.ndim == 2 else (probability > 0.5)
-    return float(sk.accuracy_score(y, likeliest.astype(np.int64), sample_weight=weights))
+    return float(_scikit_learn().accuracy_score(y, likeliest.astype(np.int64), sample_weight=weights))
 
 
 def log_loss(y: NDArray[np.generic], probability: Floats, weights: Floats | None = None) -> float:
     """Mean negative log probability of the right class."""
     n_classes = probability.shape[1] if probability.ndim == 2 else 2
-    return float(sk.log_loss(y, probability, sample_weight=weights, labels=np.arange(n_classes)))
+    return float(_scikit_learn().log_loss(y, probability, sample_weight=weights, labels=np.arange(n_classes)))
 
 
 def rmse(y: NDArray[np.generic], predicted: Floats, weights: Floats | None = None) -> float:
     """Root of the mean squared error."""
-    return float(np.sqrt(sk.mean_squared_error(y, predicted, sample_weight=weights)))
+    return float(np.sqrt(_scikit_learn().mean_squared_error(y, predicted, sample_weight=weights)))
 
 
 def mae(y: NDArray[np.generic], predicted: Floats, weights: Floats | None = None) -> float:
     """Mean absolute error."""
-    return float(sk.mean_absolute_error(y, predicted, sample_weight=weights))
+    return float(_scikit_learn().mean_absolute_error(y, predicted, sample_weight=weights))
 
 
 OF_CLASSES: dict[str, Measure] = {

@@ -9,8 +9,8 @@ import typer
 from hedgerow.commands import options as opt
 from hedgerow.commands.inputs import Roles, label_of, read_like
 from hedgerow.commands.outputs import check_writable, measured, metric_rows, print_grid
-from hedgerow.estimators import threads_of
 from hedgerow.saved import load_model, write_whole
+from hedgerow.threads import threads_of
 
 Json = Annotated[
     Path | None,

@@ -11,7 +11,6 @@ from hedgerow.commands.options import KindName, ObjectiveName, TaskName
 from hedgerow.commands.outputs import note
 from hedgerow.data.names import no_column
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.estimators import ForestRegressor, GBDTClassifier
 from hedgerow.model import ClassLabel, Model, classes_of
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import LIMITS, TreeParams, check
@@ -105,6 +104,8 @@ def _check_parameters(wanted: Wanted) -> None:
 def tree_params(given: Mapping[str, Any], kind: KindName, names: Sequence[str]) -> TreeParams:
     """The parameters given, and for the others the defaults of boosted trees or of random forests."""
     forest = kind is KindName.FOREST
+    from hedgerow.estimators import ForestRegressor, GBDTClassifier  # slow to import
+
     defaults = (ForestRegressor() if forest else GBDTClassifier()).get_params()
     chosen = {name: defaults[name] for name in TreeParams.__dataclass_fields__ if name in defaults} | dict(given)
     monotone = chosen.pop("monotone", None)

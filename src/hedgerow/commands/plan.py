@@ -8,12 +8,12 @@ import typer
 
 from hedgerow.commands.outputs import note, print_grid
 from hedgerow.errors import ParameterError
-from hedgerow.estimators import threads_of
 from hedgerow.plan import Member, Plan
 from hedgerow.run.cost import BITS_PER_SECOND, SECONDS_PER_TRIP, Cost, Shape, cost
 from hedgerow.run.runfile import RunFile, open_run
 from hedgerow.run.seen import leaks, sights
 from hedgerow.run.tables import party_tables
+from hedgerow.threads import threads_of
 
 MOST_READ = 50 << 20
 

@@ -15,9 +15,9 @@ from hedgerow.commands.inputs import Roles, read_like
 from hedgerow.commands.outputs import check_writable
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.estimators import threads_of
 from hedgerow.model import Model
 from hedgerow.saved import load_model, write_whole
+from hedgerow.threads import threads_of
 
 ROWS_AT_ONCE = 10_000
 

@@ -10,7 +10,6 @@ import typer
 from hedgerow.commands.live import live, size
 from hedgerow.commands.outputs import check_writable, measured, metric_rows, note, print_grid
 from hedgerow.errors import ParameterError
-from hedgerow.estimators import threads_of
 from hedgerow.identity import Identity
 from hedgerow.policy import Policy
 from hedgerow.run import local_run, real_run
@@ -19,6 +18,7 @@ from hedgerow.run.folder import MODEL
 from hedgerow.run.local_run import Outcome
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.runfile import open_run
+from hedgerow.threads import threads_of
 
 RUN_FILES = (".toml", ".conf")
 OF_RUNS = ("data", "resume", "folder", "n_jobs")

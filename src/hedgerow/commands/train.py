@@ -19,9 +19,9 @@ from hedgerow.commands.inputs import Roles, label_of, read_labelled, read_like
 from hedgerow.commands.outputs import check_labels, check_writable, measured, metric_rows, note, print_grid
 from hedgerow.commands.runs import Folder, Resume, check_run_options, check_table_options, is_run_file, train_run
 from hedgerow.data.table import Table
-from hedgerow.estimators import threads_of
 from hedgerow.model import Model
 from hedgerow.saved import load_model, save
+from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback, Round
 from hedgerow.trees.params import TreeParams
 

@@ -1,0 +1,18 @@
+"""How many threads a number of jobs means."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+
+
+def threads_of(n_jobs: Any) -> int:
+    """How many threads `n_jobs` means: None or -1 for all cores, -2 for all but one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ParameterError(f"n_jobs must be a whole number other than 0, or None; it is {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
