@@ -178,7 +178,7 @@ class Growing:
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
         self.status = np.zeros((self.n_trees, 64), np.uint8)
         self.status[:, 0] = LOWEST
-        self.sizes = np.ones(self.n_trees, np.int64)
+        self.sizes, self.most_nodes = np.ones(self.n_trees, np.int64), 1
         self.cuts: list[Cuts] = []
 
     def histograms(self, request: AskHistograms) -> NDArray[np.int64]:
@@ -257,7 +257,8 @@ class Growing:
             raise ProtocolError(f"The driver cuts deeper than the {self.plan.params.max_depth} levels of the plan.")
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets)
-        if int(self.sizes.max()) + 2 * n >= self.status.shape[1]:
+        self.most_nodes += 2 * n
+        if self.most_nodes >= self.status.shape[1]:
             self.status = np.concatenate([self.status, np.zeros((self.n_trees, 64 + 2 * n), np.uint8)], axis=1)
         wrong = _native.follow_cuts(self.status, self.sizes, cuts, self.grid)
         if wrong:

@@ -44,7 +44,7 @@ class Journal:
     """Steps of rounds that sums were given for: what was told up to the step, and for which parties."""
 
     def __init__(self, log: Log, run: str) -> None:
-        self.log, self.run = log, run
+        self.log, self.run, self.kept = log, run, not isinstance(log, NoLog)
         self.answered: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
         self.finished: dict[int, str | Callable[[], str]] = {}
         """A hash of each round's trees, or what makes it where it may never be needed."""
@@ -108,8 +108,9 @@ class Journal:
                     "the difference would show single parties' rows, so this party stops."
                 )
         if known != entry:
-            names = [str(p) for p in parties]
-            self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
+            if self.kept:
+                names = [str(p) for p in parties]
+                self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
             self.answered[round_, step] = entry
         self._told, self._before, self._step = told, before, (round_, step)
 
