@@ -103,6 +103,52 @@ fn part_in_place(matrix: &Matrix, division: &Division, rows: &mut [u32], spare: 
     l
 }
 
+/// For every row of every division, in the order of the rows, whether it goes left.
+pub fn sides(matrix: &Matrix, orders: &[&[u32]], divisions: &[Division], n_threads: usize) -> Vec<bool> {
+    let rows: usize = divisions.iter().map(|d| d.span.end - d.span.begin).sum();
+    let n_threads = if rows < 10_000 { 1 } else { n_threads };
+    let parts = threads::map(n_threads, divisions.iter().collect(), |d: &Division| {
+        let mut rows = orders[d.span.tree][d.span.begin..d.span.end].to_vec();
+        let mut left = vec![false; rows.len()];
+        matrix.column(d.column).each(&mut rows, |_, i, bin| {
+            left[i] = (d.left_bins[bin as usize >> 6] >> (bin & 63)) & 1 == 1;
+        });
+        left
+    });
+    parts.concat()
+}
+
+/// Divides every span in place by given sides, one a row in the order of the rows; returns how many went left. The spans
+/// come in the order of trees and rows and do not overlap.
+pub fn divide_by(orders: Vec<&mut [u32]>, spans: &[Span], left: &[bool], n_threads: usize) -> Vec<i64> {
+    let divisions: Vec<Division> =
+        spans.iter().map(|&span| Division { span, column: 0, left_bins: Default::default() }).collect();
+    let mut jobs = Vec::with_capacity(spans.len());
+    let mut rest = left;
+    for rows in own_slices(orders, &divisions) {
+        let (own, others) = rest.split_at(rows.len());
+        jobs.push((rows, own));
+        rest = others;
+    }
+    let n_threads = if left.len() < 10_000 { 1 } else { n_threads };
+    threads::map(n_threads, jobs, |(rows, left)| {
+        SCRATCH.with_borrow_mut(|spare| {
+            spare.clear();
+            let mut l = 0;
+            for i in 0..rows.len() {
+                if left[i] {
+                    rows[l] = rows[i];
+                    l += 1;
+                } else {
+                    spare.push(rows[i]);
+                }
+            }
+            rows[l..].copy_from_slice(spare);
+            l as i64
+        })
+    })
+}
+
 /// Pieces of all spans, each with the number of its span.
 fn pieces_of(spans: &[Span], n_threads: usize) -> (Vec<(usize, Span)>, usize) {
     let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();

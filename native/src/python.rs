@@ -617,14 +617,85 @@ fn divide_rows<'py>(
         _ => order_flat.chunks_mut(width).collect(),
     };
     let lefts = run(py, || divide::divide(&matrix, orders, &divisions, n_threads))?;
+    shaped(py, child_spans(table, &places, shape[1], children, &spans, &lefts), lefts.len(), 2)
+}
+
+/// Writes down the spans of both children of every span; their sizes.
+fn child_spans(
+    table: &mut [i64],
+    places: &[usize],
+    nodes: usize,
+    children: &[i64],
+    spans: &[Span],
+    lefts: &[i64],
+) -> Vec<i64> {
     let mut sizes = Vec::with_capacity(2 * lefts.len());
-    for (i, (&left, span)) in lefts.iter().zip(&spans).enumerate() {
+    for (i, (&left, span)) in lefts.iter().zip(spans).enumerate() {
         let (begin, end) = (span.begin as i64, span.end as i64);
-        let at = 2 * (places[i] / shape[1] * shape[1] + children[i] as usize);
+        let at = 2 * (places[i] / nodes * nodes + children[i] as usize);
         table[at..at + 4].copy_from_slice(&[begin, begin + left, begin + left, end]);
         sizes.extend([left, end - begin - left]);
     }
-    shaped(py, sizes, lefts.len(), 2)
+    sizes
+}
+
+#[pyfunction]
+fn row_sides<'py>(
+    py: Python<'py>,
+    matrix: MatrixArrays<'py>,
+    orders: PyReadonlyArray2<'py, u32>,
+    spans: PyReadonlyArray3<'py, i64>,
+    nodes: NodeArrays<'py>,
+    columns: PyReadonlyArray1<'py, i32>,
+    left_bins: PyReadonlyArray2<'py, u64>,
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let n_threads = n_threads.get();
+    let matrix = matrix.view()?;
+    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
+    ensure_last(left_bins.shape(), 4)?;
+    let (columns, sets) = (flat!(columns), flat!(left_bins).as_chunks::<4>().0);
+    ensure(columns.len() == nodes.len() && sets.len() == nodes.len(), "one column and set a node is needed")?;
+    ensure(columns.iter().all(|&c| (0..matrix.n_columns() as i32).contains(&c)), "no such column")?;
+    let one = |((&span, &column), &left_bins): ((&Span, &i32), &BinSet)| Division {
+        span,
+        column: column as usize,
+        left_bins,
+    };
+    let divisions: Vec<Division> = spans.iter().zip(columns).zip(sets).map(one).collect();
+    Ok(run(py, || divide::sides(&matrix, &orders, &divisions, n_threads))?.into_pyarray(py))
+}
+
+#[pyfunction]
+fn divide_by_sides<'py>(
+    py: Python<'py>,
+    mut orders: PyReadwriteArray2<'py, u32>,
+    mut spans: PyReadwriteArray3<'py, i64>,
+    nodes: NodeArrays<'py>,
+    children: PyReadonlyArray1<'py, i64>,
+    left: PyReadonlyArray1<'py, bool>,
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let n_threads = n_threads.get();
+    let (trees, width) = (orders.shape()[0], orders.shape()[1]);
+    let shape = [spans.shape()[0], spans.shape()[1], spans.shape()[2]];
+    let order_flat = flat_mut!(orders);
+    let table = flat_mut!(spans);
+    let places = nodes.places(&shape)?;
+    let spans = nodes.spans(table, &shape, &orders_of(order_flat, width, trees))?;
+    let (children, left) = (flat!(children), flat!(left));
+    ensure(children.len() == nodes.len(), "one child a node is needed")?;
+    ensure(children.iter().all(|&c| c >= 0 && (c as usize) + 1 < shape[1]), "no room for a child's span")?;
+    ensure(divide::in_order(&spans), "spans must come in order and not overlap")?;
+    let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();
+    ensure(left.len() == rows, "one side a row is needed")?;
+    let orders: Vec<&mut [u32]> = match width {
+        0 => (0..trees).map(|_| Default::default()).collect(),
+        _ => order_flat.chunks_mut(width).collect(),
+    };
+    let lefts = run(py, || divide::divide_by(orders, &spans, left, n_threads))?;
+    shaped(py, child_spans(table, &places, shape[1], children, &spans, &lefts), lefts.len(), 2)
 }
 
 #[pyfunction]
@@ -955,6 +1026,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(subtract, m)?)?;
     m.add_function(wrap_pyfunction!(best_cuts, m)?)?;
     m.add_function(wrap_pyfunction!(divide_rows, m)?)?;
+    m.add_function(wrap_pyfunction!(row_sides, m)?)?;
+    m.add_function(wrap_pyfunction!(divide_by_sides, m)?)?;
     m.add_function(wrap_pyfunction!(leaf_sums, m)?)?;
     m.add_function(wrap_pyfunction!(add_values, m)?)?;
     m.add_function(wrap_pyfunction!(logistic, m)?)?;

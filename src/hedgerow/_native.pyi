@@ -20,6 +20,7 @@ __all__ = [
     "columns_of",
     "count_prefixes",
     "count_rows",
+    "divide_by_sides",
     "divide_rows",
     "draws",
     "exp",
@@ -36,6 +37,7 @@ __all__ = [
     "name_nodes",
     "narrow",
     "pad_keys",
+    "row_sides",
     "set_portable_only",
     "softmax",
     "sorted_keys",
@@ -264,6 +266,14 @@ def divide_rows(
 
     Changes `orders`, and `spans` at each node's child and the one behind it. Nodes come in the order of their spans.
     """
+
+def row_sides(
+    matrix: _Matrix, orders: _U32, spans: _I64, nodes: _Nodes, columns: _I32, left_bins: _U64, n_threads: int
+) -> _Bools:
+    """For every row of these nodes, in their order, whether its bin is in the node's set."""
+
+def divide_by_sides(orders: _U32, spans: _I64, nodes: _Nodes, children: _I64, left: _Bools, n_threads: int) -> _I64:
+    """As `divide_rows`, by sides that are given."""
 
 def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
     """Sums of wide pairs over each node's rows."""

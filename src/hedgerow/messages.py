@@ -34,6 +34,11 @@ def masked(tells: str) -> Travels:
     return Travels("masked", tells)
 
 
+def sealed(tells: str) -> Travels:
+    """Only the holder of the secret key, which never travels, can open it."""
+    return Travels("sealed", tells)
+
+
 ClassLabel = int | float | str | bool
 U8: TypeAlias = NDArray[np.uint8]
 I32: TypeAlias = NDArray[np.int32]
@@ -251,6 +256,80 @@ class OwnTrees(Answer, frozen=True, tag=11):
     forest: Annotated[Trees, clear("trees with the sums of one party's rows in their leaves")]
 
 
+# Vertical: same rows, different columns. The driver is the active party, the others are passive.
+
+
+class AskColumns(Request, frozen=True, tag=13):
+    """How many bins the columns have; nothing of what is in them."""
+
+
+class OwnColumns(Answer, frozen=True, tag=13):
+    """The party's columns by number."""
+
+    n_rows: Annotated[int, clear("how many rows the party has")]
+    n_held_out: Annotated[int, clear("how many validation rows it has")]
+    n_values: Annotated[I64, clear("bins of each of the party's columns")]
+    has_missing: Annotated[Bools, clear("which of them have a bin for missing values")]
+    categorical: Annotated[Bools, clear("which of them are categorical")]
+
+
+class BeginSealed(Request, frozen=True, tag=14):
+    """All that is fixed before the first tree."""
+
+    n_trees: Annotated[int, clear("trees of a round, one a class")]
+    bound: Annotated[int, clear("the largest gradient or hessian, as integers")]
+    groups: Annotated[int, clear("sums asked for at a node, over all parties")]
+    columns: Annotated[int, clear("columns of the party with most of them")]
+    run_sums: Annotated[int, clear("sums that the whole run opens")]
+
+
+class Moves(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """Where rows went at cuts of nodes."""
+
+    tree: I64
+    node: I64
+    child: I64
+    left: U8
+    """A bit for every row at these nodes, in order."""
+
+
+class AskSealedSums(Request, frozen=True, tag=15):
+    """Move the rows, then add up the sealed gradients per bin at these nodes."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which level of the trees")]
+    moves: Annotated[Moves, clear("which rows share a node: sides of all rows at the cuts of the level before")]
+    nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
+    public_key: Annotated[bytes, clear("the active party's public key, new for every tree")]
+    sealed_gradients: Annotated[bytes, sealed("gradients and hessians of the rows at these nodes")]
+
+
+class SealedSums(Answer, frozen=True, tag=15):
+    """Sums that only the active party can open."""
+
+    sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
+
+
+class AskSides(Request, frozen=True, tag=16):
+    """To the owner of the columns of these cuts: which rows go left."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which level of the trees")]
+    cuts: Annotated[CutList, clear("chosen cuts of the party's own columns, by number")]
+
+
+class Sides(Answer, frozen=True, tag=16):
+    """Which rows go left at the chosen cuts."""
+
+    left: Annotated[U8, clear("a bit for every row at the nodes that are cut")]
+
+
+class EndRound(Request, frozen=True, tag=17):
+    """The trees of the round are complete: the party keeps its own cuts of them."""
+
+    round: Annotated[int, clear("which round of trees")]
+
+
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""
 
@@ -259,9 +338,11 @@ class Farewell(Request, frozen=True, tag=12):
 
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
-    AskTrees, Farewell,
+    AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound,
 )  # fmt: skip
-ANSWERS: tuple[type[Answer], ...] = (Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees)
+ANSWERS: tuple[type[Answer], ...] = (
+    Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
+)  # fmt: skip
 
 
 class Disclosure(NamedTuple):

@@ -1,6 +1,7 @@
 """Rows that lie here: the plain, unfederated case and every party's own share."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ class Sample:
     scores: NDArray[np.float32]
 
 
+class Draw(NamedTuple):
+    """Which rows the trees of a round are grown from."""
+
+    subsample: float = 1.0
+    seed: int = 0
+    average: bool = False
+    """Rows that are not drawn need not follow (a random forest)."""
+
+
 @dataclass(frozen=True)
 class RoundSettings:
     """What a round needs to know besides the rows."""
@@ -43,7 +53,7 @@ class RoundSettings:
 
 
 @dataclass(eq=False)
-class _Part:
+class Part:
     """Some rows of a sample on their way down the trees: per tree their order, nodes being spans of it."""
 
     sample: Sample
@@ -57,17 +67,56 @@ class _Part:
         self.spans = np.zeros((trees, 64, 2), np.int64)
         self.spans[:, 0, 1] = rows
 
-    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
-        """Moves rows; returns the number of rows of both children."""
-        last = int(cuts.child[-1]) if len(self.spans) == 1 else int(cuts.child.max())
+    def _make_room(self, child: NDArray[np.int64]) -> None:
+        last = int(child[-1]) if len(self.spans) == 1 else int(child.max())
         if last + 1 >= self.spans.shape[1]:
             more = np.zeros((self.spans.shape[0], last, 2), np.int64)
             self.spans = np.concatenate([self.spans, more], axis=1)
+
+    def sizes(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The number of rows at each node."""
+        spans = self.spans[nodes.tree, nodes.node]
+        return spans[:, 1] - spans[:, 0]
+
+    def rows(self, nodes: Nodes) -> NDArray[np.uint32]:
+        """The rows at these nodes, node after node."""
+        spans = self.spans[nodes.tree, nodes.node]
+        parts = [self.orders[t, a:b] for t, (a, b) in zip(nodes.tree.tolist(), spans.tolist(), strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    def sides(self, cuts: Cuts) -> NDArray[np.bool_]:
+        """For every row at the nodes that are cut, in order, whether it goes left."""
+        columns, sets = cuts.column, cuts.left_bins
+        return _native.row_sides(self.sample.matrix, self.orders, self.spans, cuts.nodes, columns, sets, self.threads)
+
+    def divide_by(self, nodes: Nodes, child: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Moves rows to the sides that are given; returns the number of rows of both children."""
+        self._make_room(child)
+        return _native.divide_by_sides(self.orders, self.spans, nodes, child, left, self.threads)
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """Moves rows; returns the number of rows of both children."""
+        self._make_room(cuts.child)
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
         return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
 
     def add(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         _native.add_values(self.sample.scores, self.orders, self.spans, leaves, values, self.threads)
+
+
+def parts_of(
+    own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int
+) -> list[Part]:
+    """All rows at the roots: those that count first, then those that only follow."""
+    every = np.arange(own.matrix.n_rows, dtype=np.uint32)
+    if draw.subsample < 1:
+        chosen = sampling.rows(own.keys, draw.subsample, draw.seed, round_)
+        groups = [(own, every[chosen])] + ([] if draw.average else [(own, every[~chosen])])
+    else:
+        groups = [(own, every)]
+    if held_out is not None:
+        groups.append((held_out, np.arange(held_out.matrix.n_rows, dtype=np.uint32)))
+    return [Part(sample, np.tile(rows, (n_trees, 1)), threads) for sample, rows in groups]
 
 
 class LocalRows:
@@ -80,7 +129,7 @@ class LocalRows:
         self.clipped = 0
         self.unseen = 0
         """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
-        self.parts: list[_Part] = []
+        self.parts: list[Part] = []
 
     def start_round(self, round_: int) -> None:
         """Compute gradients, draw the rows that count, put all rows at the roots."""
@@ -94,16 +143,8 @@ class LocalRows:
             )
         if not self.parts:
             self.unseen = self._count_unseen()
-        every = np.arange(own.matrix.n_rows, dtype=np.uint32)
-        if s.subsample < 1:
-            chosen = sampling.rows(own.keys, s.subsample, s.seed, round_)
-            groups = [(own, every[chosen])] + ([] if s.average else [(own, every[~chosen])])
-        else:
-            groups = [(own, every)]
-        if self.held_out is not None:
-            groups.append((self.held_out, np.arange(self.held_out.matrix.n_rows, dtype=np.uint32)))
-        n_trees = len(own.scores)
-        self.parts = [_Part(sample, np.tile(rows, (n_trees, 1)), self.threads) for sample, rows in groups]
+        draw = Draw(s.subsample, s.seed, s.average)
+        self.parts = parts_of(own, self.held_out, len(own.scores), draw, round_, self.threads)
 
     def _count_unseen(self) -> int:
         bits = self.settings.scales.bits

@@ -1,0 +1,181 @@
+"""A passive party's side of a vertical run (see `vertical` for the conversation): its columns, and checks of what it is
+told.
+
+Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gradients come sealed; labels never come.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import ProtocolError
+from hedgerow.messages import (
+    AskSealedSums,
+    AskSides,
+    BeginSealed,
+    Done,
+    EndRound,
+    Moves,
+    OwnColumns,
+    SealedSums,
+    Sides,
+)
+from hedgerow.privacy import agreed
+from hedgerow.privacy.additive import Cipher
+from hedgerow.privacy.agreed import Selection
+from hedgerow.protocols.vertical import level_plan, wanted
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.local import Draw, Part, Sample, parts_of
+from hedgerow.trees.params import TreeParams
+from hedgerow.trees.splits import Cuts, Nodes
+
+CUT, LEAF, LOWEST = 1, 2, 3
+MOST_TREES = 1000
+"""Trees of a round: one a class."""
+
+
+class OwnCuts(NamedTuple):
+    """A party's own cuts in the trees of one round."""
+
+    round: int
+    cuts: tuple[Cuts, ...]
+
+
+class PassiveRows:
+    """Rows on their way down trees that others cut too."""
+
+    def __init__(
+        self, own: Sample, held_out: Sample | None, grid: Grid, params: TreeParams, cipher: Cipher, threads: int
+    ) -> None:
+        self.own, self.held_out, self.grid, self.params = own, held_out, grid, params
+        self.cipher, self.threads = cipher, threads
+        self.draw = Draw(params.subsample, params.random_state, params.average)
+        self.bins = np.diff(grid.offsets.astype(np.int64))
+        cut = np.flatnonzero(self.bins > 1)
+        by_column = own.matrix.by_column
+        every = by_column if by_column.size else _native.columns_of(own.matrix, threads)
+        self.own_codes, self.widths = every[cut], wanted(self.bins)
+        self.kept: list[OwnCuts] = []
+        self.begun: BeginSealed | None = None
+        self.round, self.finished = -1, True
+
+    def describe(self) -> OwnColumns:
+        """What becomes known: numbers of rows, columns and bins."""
+        grid, beside = self.grid, 0 if self.held_out is None else self.held_out.matrix.n_rows
+        return OwnColumns(self.own.matrix.n_rows, beside, grid.n_values, grid.has_missing, grid.categorical)
+
+    def begin(self, request: BeginSealed) -> Done:
+        """Take over the sizes of the run, if they can be."""
+        if not 1 <= request.n_trees <= MOST_TREES or request.groups < int(self.widths.sum()):
+            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        self.begun = request
+        return Done()
+
+    def sums(self, request: AskSealedSums) -> SealedSums:
+        """Own columns' sums of what is sealed: the active party will read them, and only them."""
+        begun = self._follow(request)
+        nodes = _nodes(request.nodes.tree, request.nodes.node)
+        if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+            raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
+        part = self.parts[0]
+        sizes = part.sizes(nodes)
+        if not sizes.sum() or not len(self.widths):
+            return SealedSums(b"")
+        plan = level_plan(begun, sizes)
+        public = self.cipher.read_public_key(request.public_key, self.threads)
+        sealed = public.read_rows(request.sealed_gradients, plan)
+        selection = Selection(np.ascontiguousarray(self.own_codes[:, part.rows(nodes)]), self.widths)
+        return SealedSums(public.group_sums(sealed, selection, agreed.Nodes.in_order(sizes)).encode())
+
+    def _follow(self, request: AskSealedSums) -> BeginSealed:
+        """Begin the next round, or move the rows as told."""
+        if self.begun is None:
+            raise ProtocolError("The active party asks for sums before the run has begun.")
+        if request.level == 0 and self.finished and request.round == self.round + 1:
+            self._start(request.round, self.begun.n_trees)
+        elif request.round != self.round or request.level != self.level or self.finished:
+            raise ProtocolError("The active party asks for another step than the next.")
+        elif len(request.moves.tree):
+            self._move(request.moves)
+        self.level = request.level + 1
+        return self.begun
+
+    def _start(self, round_: int, n_trees: int) -> None:
+        if round_ >= self.params.n_estimators:
+            raise ProtocolError(f"The active party grows more than the {self.params.n_estimators} rounds of the plan.")
+        self.round, self.level, self.depth, self.finished = round_, 0, 0, False
+        self.parts: list[Part] = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
+        self.status = np.zeros((n_trees, 2 << self.params.max_depth), np.uint8)
+        self.status[:, 0] = LOWEST
+        self.sizes = np.ones(n_trees, np.int64)
+        self.cuts: list[Cuts] = []
+
+    def _move(self, moves: Moves) -> None:
+        nodes = _nodes(moves.tree, moves.node)
+        if self.depth >= self.params.max_depth or not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+            raise ProtocolError("The active party moves rows of nodes that are not at the lowest level, or too deep.")
+        tree = nodes.tree
+        rank = np.arange(len(tree)) - np.searchsorted(tree, tree)
+        if (np.diff(tree) < 0).any() or not np.array_equal(moves.child, self.sizes[tree] + 2 * rank):
+            raise ProtocolError("The active party numbers the children of its cuts in another order than agreed.")
+        left = _split(moves.left, [int(part.sizes(nodes).sum()) for part in self.parts])
+        for part, sides in zip(self.parts, left, strict=True):
+            part.divide_by(nodes, moves.child, sides)
+        self.status[self.status == LOWEST] = LEAF
+        self.status[tree, nodes.node] = CUT
+        self.status[tree, moves.child] = self.status[tree, moves.child + 1] = LOWEST
+        self.sizes += 2 * np.bincount(tree, minlength=len(self.sizes))
+        self.depth += 1
+
+    def sides(self, request: AskSides) -> Sides:
+        """What becomes known to the active party: which rows go left at these cuts of own columns."""
+        if self.finished or (request.round, request.level) != (self.round, self.level):
+            raise ProtocolError("The active party asks for sides of another step than this one.")
+        listed = request.cuts
+        n = len(listed.tree)
+        alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
+        if alike != {n} or not n or len(listed.left_bins) != 4 * n:
+            raise ProtocolError("The active party's cuts are not well formed.")
+        nodes = _nodes(listed.tree, listed.node)
+        if not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+            raise ProtocolError("The active party cuts a node that is not at the lowest level, or twice.")
+        sets = listed.left_bins.reshape(n, 4)
+        cuts = Cuts(nodes, listed.child, listed.column, listed.bin, listed.missing_left, sets)
+        self._check_places(cuts)
+        self.cuts.append(cuts)
+        left = np.concatenate([part.sides(cuts) for part in self.parts])
+        return Sides(np.packbits(left, bitorder="little"))
+
+    def _check_places(self, cuts: Cuts) -> None:
+        """Each cut must be one of this party's own grid; checked as if it were alone in a tree of its own."""
+        n = len(cuts.column)
+        status, sizes = np.zeros((n, 4), np.uint8), np.ones(n, np.int64)
+        status[:, 0] = LOWEST
+        alone = cuts._replace(nodes=Nodes(np.arange(n), np.zeros(n, np.int64)), child=np.ones(n, np.int64))
+        if _native.follow_cuts(status, sizes, alone, self.grid):
+            raise ProtocolError("The active party cuts a column of this party at a place that is not on its grid.")
+
+    def end(self, request: EndRound) -> Done:
+        """The own cuts of the round belong to the model."""
+        if request.round != self.round:
+            raise ProtocolError("The active party ends another round than this one.")
+        if not self.finished:
+            self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
+            self.finished = True
+        return Done()
+
+
+def _nodes(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:
+    if tree.shape != node.shape:
+        raise ProtocolError("A list of nodes is not well formed.")
+    return Nodes(tree, node)
+
+
+def _split(bits: NDArray[np.uint8], sizes: Sequence[int]) -> list[NDArray[np.bool_]]:
+    if len(bits) != (sum(sizes) + 7) // 8:
+        raise ProtocolError("The active party did not tell the side of every row.")
+    left = np.unpackbits(bits, count=sum(sizes), bitorder="little").astype(np.bool_)
+    return np.split(left, np.cumsum(sizes)[:-1])

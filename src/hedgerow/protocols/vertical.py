@@ -1,0 +1,284 @@
+"""Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
+
+    active (drives)                              passive (each)
+    AskColumns                      ----------->  finds cut points of its own columns
+                                    <-----------  OwnColumns: numbers of bins
+    BeginSealed(sizes)              ----------->
+  every level:
+    AskSealedSums(moves, gradients) ----------->  moves its rows, adds up sealed gradients per bin
+                                    <-----------  SealedSums
+    AskSides(cuts)    to the owners ----------->  keeps the cuts
+                                    <-----------  Sides
+  every tree:
+    EndRound                        ----------->  its part of the tree is complete
+
+Sees in the clear.  Active: sums per node, numbered column and bin; the owner of each cut; sides of rows at chosen cuts.
+                    Passive: which rows share a node; its own cuts.  Nobody: another's values, thresholds, gradients.
+                    (Without encryption a passive party reads every gradient, and with it the labels.)
+
+A passive party checks what it is told: nodes at the lowest level, cuts of its own grid, no more depth or trees than the
+plan's. The key is new for every tree, so that sums of two trees have nothing in common.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import ProtocolError
+from hedgerow.messages import (
+    Answer,
+    AskSealedSums,
+    AskSides,
+    BeginSealed,
+    CutList,
+    EndRound,
+    Moves,
+    NodeList,
+    OwnColumns,
+    Request,
+    SealedSums,
+    Sides,
+)
+from hedgerow.privacy import agreed
+from hedgerow.privacy.additive import Cipher, SecretKey
+from hedgerow.privacy.agreed import RowsPlan, Selection
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.grow import Summed
+from hedgerow.trees.local import LocalRows
+from hedgerow.trees.splits import Cuts, Nodes
+
+Ask = Callable[[Mapping[str, Request]], dict[str, Answer]]
+"""Asks parties, each its own request; whoever does not answer ends the attempt."""
+
+
+_NONE = np.empty(0, np.int64)
+NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+
+
+class Owned(NamedTuple):
+    """The columns of one party among all: numbers `first` up to `last`."""
+
+    party: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """All columns, parties in the order of the plan; cut points are known here of the own columns only."""
+
+    grid: Grid
+    owned: tuple[Owned, ...]
+    own: str
+
+    @classmethod
+    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "Joint":
+        """The grid of all parties' columns."""
+        cuts, n_values, missing, categorical, owned, first = [], [], [], [], [], 0
+        for party in order:
+            grid = own_grid if party == own else None
+            shape: Grid | OwnColumns = own_grid if grid is not None else told[party]
+            n = np.asarray(shape.n_values)
+            cuts.append(own_grid.cuts if grid is not None else np.zeros(int((n - 1).sum()), np.float32))
+            n_values.append(n)
+            missing.append(shape.has_missing)
+            categorical.append(shape.categorical)
+            owned.append(Owned(party, first, first := first + len(n)))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
+        grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
+        return cls(grid, tuple(owned), own)
+
+    def passive(self) -> list[Owned]:
+        """Everybody else's columns."""
+        return [o for o in self.owned if o.party != self.own]
+
+    def bins(self, owned: Owned) -> NDArray[np.int64]:
+        """How many bins each of a party's columns has."""
+        return np.diff(self.grid.offsets.astype(np.int64))[owned.first : owned.last]
+
+
+def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums that are asked for in each column: its last bin follows from the node's total."""
+    return bins[bins > 1] - 1
+
+
+class VerticalRows:
+    """The active party's side: its own rows, and everybody's columns."""
+
+    def __init__(self, ask: Ask, own: LocalRows, joint: Joint, cipher: Cipher, most_sums: int) -> None:
+        self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.bits = own.settings.scales.bits
+        asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
+        self.groups = {party: n for party, n in asked.items() if n}
+        """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
+        columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
+        total = sum(self.groups.values())
+        self.begin = BeginSealed(len(own.own.scores), 1 << (self.bits - 1), total, columns, 2 * total * most_sums)
+        self.ask(dict.fromkeys(self.groups, self.begin))
+
+    @property
+    def clipped(self) -> int:
+        """Gradients that were cut to the agreed range."""
+        return self.own.clipped
+
+    def start_round(self, round_: int) -> None:
+        """A new key; nothing is said yet."""
+        self.own.start_round(round_)
+        self.round, self.level = round_, 0
+        self.secret: SecretKey = self.cipher.new_key(self.own.threads)
+        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
+        self.moves = NO_MOVES
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known here: the sums of every passive column at these nodes."""
+        part = self.own.parts[0]
+        sizes = part.sizes(nodes)
+        own_rows, tree = part.rows(nodes), np.repeat(nodes.tree, sizes)
+        opened: dict[str, NDArray[np.int64]] = {}
+        if len(own_rows) and self.begin.groups:
+            plan = level_plan(self.begin, sizes)
+            values = np.ascontiguousarray(self.own_gradients[tree, own_rows].astype(np.int64))
+            sealed = self.secret.seal_rows(values, plan).encode()
+            opened = self._opened(self._request(nodes, sealed), plan)
+        elif self.begin.groups:
+            self._opened(self._request(nodes, b""), None)
+        self.level += 1
+        return self._joined(nodes, opened)
+
+    def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
+        key, moves = self.secret.public.encode(), self.moves
+        self.moves = NO_MOVES
+        return AskSealedSums(self.round, self.level, moves, NodeList(*nodes), key, sealed)
+
+    def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
+        """What becomes known here: the sums, each checked to be one that rows can have."""
+        answers = self.ask(dict.fromkeys(self.groups, request))
+        if plan is None:
+            return {}
+        opened = {}
+        for party, answer in answers.items():
+            if not isinstance(answer, SealedSums):
+                raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
+            sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
+            opened[party] = self.secret.open_sums(sums)
+        return opened
+
+    def _joined(self, nodes: Nodes, opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Own and opened sums side by side, in the order of all columns; each node's total last."""
+        offsets = self.joint.grid.offsets.astype(np.int64)
+        own = self.own.histograms(nodes)
+        out = np.zeros((len(nodes.tree), int(offsets[-1]) + 1, 2), np.int64)
+        out[:, -1] = total = own[:, -1]
+        for owned in self.joint.owned:
+            here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
+            if owned.party == self.joint.own:
+                out[:, here] = own[:, :-1]
+            else:
+                out[:, here] = completed(opened.get(owned.party), self.joint.bins(owned), total)
+        return out
+
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Numbers of rows per bin are not asked for; see the plan's checks."""
+        raise ProtocolError("Rows per bin cannot be counted in a vertical run; use min_child_rows = 1.")
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """What becomes known here: the sides of all rows at the cuts of passive columns."""
+        left = [np.empty(int(part.sizes(cuts.nodes).sum()), np.bool_) for part in self.own.parts]
+        asked: dict[str, tuple[NDArray[np.int64], AskSides]] = {}
+        for owned in self.joint.owned:
+            at = np.flatnonzero((cuts.column >= owned.first) & (cuts.column < owned.last))
+            mine = _at(cuts, at, owned.first)
+            if len(at) and owned.party == self.joint.own:
+                _fill(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
+            elif len(at):
+                asked[owned.party] = (at, AskSides(self.round, self.level, cut_list(mine)))
+        if asked:
+            answers = self.ask({party: request for party, (_, request) in asked.items()})
+            for party, (at, _) in asked.items():
+                sides = _told_sides(answers[party], party, self.own.parts, cuts.nodes.at(at))
+                _fill(left, self.own.parts, cuts.nodes, at, sides)
+        self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
+        return sizes[0]
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """From the own gradients at full precision; nothing is said."""
+        return self.own.leaf_sums(leaves)
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Values stay here; the others keep their cuts."""
+        self.own.finish_round(leaves, values)
+        self.ask(dict.fromkeys(self.groups, EndRound(self.round)))
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
+        """Over the own validation rows."""
+        return self.own.held_out_sums(metric, n_rounds)
+
+
+def level_plan(begin: BeginSealed, sizes: NDArray[np.int64]) -> RowsPlan:
+    """What both sides know before the rows of these nodes are sealed."""
+    return RowsPlan(
+        rows=int(sizes.sum()),
+        bounds=(begin.bound, begin.bound),
+        groups=begin.groups,
+        columns=begin.columns,
+        nodes=len(sizes),
+        most_rows=int(sizes.max()),
+        run_sums=begin.run_sums,
+    )
+
+
+def completed(
+    sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Sums of all bins: the last of each column is what the others leave of the node's total."""
+    out = np.zeros((len(total), int(bins.sum()), 2), np.int64)
+    ends = np.cumsum(bins)
+    last = np.zeros(int(bins.sum()), np.bool_)
+    last[ends - 1] = True
+    if sums is not None:
+        out[:, ~last] = sums
+    starts = ends - bins
+    out[:, ends - 1] = total[:, None] - np.add.reduceat(out, starts, axis=1) if len(bins) else 0
+    return out
+
+
+def cut_list(cuts: Cuts) -> CutList:
+    """Cuts as they travel."""
+    nodes = cuts.nodes
+    return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
+
+
+def _at(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
+    """Some cuts, their columns counted from `first`."""
+    column = (cuts.column[at] - first).astype(np.int32)
+    return Cuts(cuts.nodes.at(at), cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
+
+
+def _fill(
+    left: Sequence[NDArray[np.bool_]],
+    parts: Sequence[Any],
+    nodes: Nodes,
+    at: NDArray[np.int64],
+    sides: Sequence[NDArray[np.bool_]],
+) -> None:
+    """Put the sides of some nodes' rows among those of all."""
+    for out, part, some in zip(left, parts, sides, strict=True):
+        sizes = part.sizes(nodes)
+        mine = np.zeros(len(sizes), np.bool_)
+        mine[at] = True
+        out[np.repeat(mine, sizes)] = some
+
+
+def _told_sides(answer: Answer, party: str, parts: Sequence[Any], nodes: Nodes) -> list[NDArray[np.bool_]]:
+    sizes = [int(part.sizes(nodes).sum()) for part in parts]
+    if not isinstance(answer, Sides) or len(answer.left) != (sum(sizes) + 7) // 8:
+        raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
+    left = np.unpackbits(answer.left, count=sum(sizes), bitorder="little").astype(np.bool_)
+    return np.split(left, np.cumsum(sizes)[:-1])
+
+
