@@ -60,6 +60,17 @@ class WholeTrees:
     order: Literal["bagging", "sequential"] = "bagging"
 
 
-Federation = Horizontal | WholeTrees
+@dataclass(frozen=True)
+class Vertical:
+    """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
+
+    `active` names it; without a name it is the one party whose table has labels.
+    """
+
+    privacy: NoPrivacy
+    active: str | None = None
+
+
+Federation = Horizontal | Vertical | WholeTrees
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""

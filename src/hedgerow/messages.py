@@ -262,12 +262,13 @@ class OwnTrees(Answer, frozen=True, tag=11):
 class AskColumns(Request, frozen=True, tag=13):
     """How many bins the columns have; nothing of what is in them."""
 
+    rows: Annotated[bytes, clear("a hash of the ids of all rows, in order; none could be told from it")]
+    held_out: Annotated[bytes, clear("the same of the validation rows")]
+
 
 class OwnColumns(Answer, frozen=True, tag=13):
     """The party's columns by number."""
 
-    n_rows: Annotated[int, clear("how many rows the party has")]
-    n_held_out: Annotated[int, clear("how many validation rows it has")]
     n_values: Annotated[I64, clear("bins of each of the party's columns")]
     has_missing: Annotated[Bools, clear("which of them have a bin for missing values")]
     categorical: Annotated[Bools, clear("which of them are categorical")]
@@ -276,6 +277,7 @@ class OwnColumns(Answer, frozen=True, tag=13):
 class BeginSealed(Request, frozen=True, tag=14):
     """All that is fixed before the first tree."""
 
+    done: Annotated[int, clear("rounds that are complete")]
     n_trees: Annotated[int, clear("trees of a round, one a class")]
     bound: Annotated[int, clear("the largest gradient or hessian, as integers")]
     groups: Annotated[int, clear("sums asked for at a node, over all parties")]
@@ -330,6 +332,14 @@ class EndRound(Request, frozen=True, tag=17):
     round: Annotated[int, clear("which round of trees")]
 
 
+class KeepPart(Request, frozen=True, tag=18):
+    """The model is complete: every party keeps its part of it."""
+
+    model: Annotated[str, clear("the id that all parts of the model share")]
+    first: Annotated[int, clear("the number of the party's first column among all")]
+    n_trees: Annotated[int, clear("trees of the model")]
+
+
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""
 
@@ -338,7 +348,7 @@ class Farewell(Request, frozen=True, tag=12):
 
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
-    AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound,
+    AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,

@@ -19,9 +19,11 @@ FEWEST_MASKED = 3
 
 FOR_NUMBERS: tuple[LossName, ...] = ("squared", "poisson", "tweedie", "huber")
 
-Protection = Literal["masked", "plain"]
+Protection = Literal["masked", "plain", "lattice", "paillier"]
+SEALED: tuple[Protection, ...] = ("lattice", "paillier", "plain")
+"""Protections of a vertical run."""
 CutPoints = Literal["counts", "local"]
-Method = Literal["horizontal", "bagging", "sequential"]
+Method = Literal["horizontal", "vertical", "bagging", "sequential"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,12 @@ class Plan:
     on_loss: Literal["wait", "continue"] = "wait"
     allow_two: bool = False
     """Two masked parties, each of which learns the other's sums."""
+    active: str = ""
+    """In a vertical run the party that has the labels and drives."""
+    key_bits: int = 0
+    """Of Paillier keys."""
+    link_mbit: float | None = None
+    """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
@@ -89,7 +97,34 @@ class Plan:
             raise ParameterError("Two parties have one certificate; make one for each party.")
         if not 0 < self.party_share <= 1:
             raise ParameterError(f"party_share must be above 0 and at most 1; it is {self.party_share!r}.")
+        self._check_vertical()
         self._check_masks()
+
+    def _check_vertical(self) -> None:
+        if self.method != "vertical":
+            if self.active or self.protection in ("lattice", "paillier"):
+                raise ParameterError("Only a vertical run has an active party and encryption.")
+            return
+        if self.active not in self.names:
+            raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
+        if len(self.members) < 2:
+            raise ParameterError("A vertical run needs a passive party beside the active one.")
+        if self.protection not in SEALED:
+            raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
+        unknown = {
+            "min_child_rows": self.params.min_child_rows > 1,
+            "monotone_constraints": bool(self.params.monotone_constraints),
+            "party_share": self.party_share < 1,
+            'on_loss = "continue"': self.on_loss == "continue",
+        }
+        for name, is_set in unknown.items():
+            if is_set:
+                raise ParameterError(f"A vertical run does not know {name} yet; leave it out.")
+
+    @cached_property
+    def answering(self) -> tuple[str, ...]:
+        """The parties that are asked: all, but for the active one of a vertical run, which asks."""
+        return tuple(name for name in self.names if name != self.active)
 
     def _check_masks(self) -> None:
         if self.protection != "masked" or self.method != "horizontal":

@@ -12,7 +12,7 @@ from hedgerow.errors import DataError, ModelError, ParameterError
 from hedgerow.model import Absent, ClassLabel, Model
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.boost import Callback, Stopping, boost
+from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
 from hedgerow.trees.evaluate import OWN, Metric
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import Growth
@@ -46,27 +46,63 @@ class Task:
 
 def train(table: Table, params: TreeParams, task: Task) -> Model:
     """Train on one table."""
+    ready = prepare(table, params, task)
+    growth = growth_of(ready.fixed.grid, ready.params, ready.fixed.scales, task.threads)
+    start = task.start.forest if task.start is not None else None
+    done = boost(
+        ready.rows,
+        growth,
+        ready.params,
+        ready.fixed.scales,
+        task.loss.n_trees,
+        ready.stopping,
+        task.callbacks,
+        start,
+    )
+    tell(task, ready.rows, ready.table.n_rows)
+    return ready.model(done, ready.columns)
+
+
+def growth_of(grid: Grid, params: TreeParams, scales: Scales, threads: int) -> Growth:
+    """How trees over these cut points grow."""
+    sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
+    return Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A table of which the first tree can be grown."""
+
+    table: Table
+    columns: tuple[Column, ...]
+    params: TreeParams
+    task: Task
+    fixed: "Fixed"
+    rows: LocalRows
+    stopping: Stopping | None
+
+    def model(self, done: Boosted, columns: tuple[Column, ...]) -> Model:
+        """The model of these trees."""
+        task, metric = self.task, self.stopping.metric.name if self.stopping is not None else None
+        absent: Absent = "zero" if self.table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
+        absent = absent if task.start is None else task.start.absent
+        loss, base, params = task.loss, self.fixed.base, self.params
+        return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
+
+
+def prepare(table: Table, params: TreeParams, task: Task) -> Ready:
+    """Everything up to the first tree."""
     _check(task, params, table)
     columns = _columns(table, task)
     params = _constrained(params, table, columns)
     table = ground.used(table.aligned(columns) if task.start is None else task.start.aligned(table))
     fixed = _fixed(table, columns, params, task)
     rows = _rows(table, columns, params, task, fixed)
-    sampler = ColumnSampler(len(columns), params.colsample_bytree, params.colsample_bynode, params.random_state)
-    growth = Growth(fixed.grid, Rules.of(params, fixed.scales), sampler, params.max_depth, task.threads)
-    stopping = _stopping(task, fixed.facts, rows.held_out)
-    start = task.start.forest if task.start is not None else None
-    done = boost(rows, growth, params, fixed.scales, task.loss.n_trees, stopping, task.callbacks, start)
-    _tell(task, rows, table.n_rows)
-    metric = stopping.metric.name if stopping is not None else None
-    absent: Absent = "zero" if table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
-    absent = absent if task.start is None else task.start.absent
-    loss, base = task.loss, fixed.base
-    return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
+    return Ready(table, columns, params, task, fixed, rows, _stopping(task, fixed.facts, rows.held_out))
 
 
 @dataclass(frozen=True, eq=False)
-class _Fixed:
+class Fixed:
     """What is fixed before the first tree: labels and weights, what is known of them, the scales and the cuts."""
 
     labels: NDArray[np.float32]
@@ -78,7 +114,7 @@ class _Fixed:
     fullest: NDArray[np.int32]
 
 
-def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> _Fixed:
+def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> Fixed:
     labels, weights = (
         ground.labels_of(table, task.classes),
         ground.weights_of(table, task.classes, task.scale_pos_weight),
@@ -91,10 +127,10 @@ def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: 
     grid, fullest = bins.find(
         table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, task.threads
     )
-    return _Fixed(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
+    return Fixed(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
 
 
-def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: _Fixed) -> LocalRows:
+def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: Fixed) -> LocalRows:
     """The training rows, and the held-out ones if there are any, each with the score it begins with."""
 
     def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
@@ -126,7 +162,7 @@ def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: T
     return LocalRows(own, settings, task.threads, held_out)
 
 
-def _tell(task: Task, rows: LocalRows, n_rows: int) -> None:
+def tell(task: Task, rows: LocalRows, n_rows: int) -> None:
     """Notes on what the integers could not hold."""
     if rows.clipped:
         task.notes.append(

@@ -1,4 +1,4 @@
-"""Cuts one table into parties, for simulations: by rows.
+"""Cuts one table into parties, for simulations: by rows, or by columns.
 
 Whoever cuts or joins tables here holds everybody's rows. Every row keeps its id, by which it is drawn when rows are
 sampled, so that the parties together draw the rows that the whole table draws.
@@ -64,6 +64,33 @@ def rows(
     return dict(zip(parties, parts, strict=True))
 
 
+def columns(
+    X: Any,
+    y: Any = None,
+    n: int = 2,
+    *,
+    share: Sequence[Sequence[str | int]] | None = None,
+    seed: int | None = None,
+    names: Sequence[str] | None = None,
+    weights: Any = None,
+    ids: Any = None,
+    categorical: Iterable[str | int] = (),
+) -> dict[str, Table]:
+    """Each column to one of `n` parties, in their order or (with a `seed`) shuffled; labels and weights to the first.
+
+    `share` names the columns of each party itself. All parties have the same rows; without ids, the row numbers become
+    the ids. X, y, weights, ids and categorical are as in `Table.of`.
+    """
+    table = _numbered(Table.of(X, y, categorical=categorical, weights=weights, ids=ids))
+    shares = _column_shares(table, n, share, seed)
+    parties = _party_names(names, len(shares))
+    parts = {}
+    for i, (name, own) in enumerate(zip(parties, shares, strict=True)):
+        part = table.aligned([table.columns[c] for c in own])
+        parts[name] = part if i == 0 else replace(part, labels=None, weights=None)
+    return parts
+
+
 def hold_out(parties: Mapping[str, Table], share: float, seed: int = 0) -> tuple[dict[str, Table], dict[str, Table]]:
     """Training and validation rows of each party: each row is held out with the probability `share`.
 
@@ -100,6 +127,30 @@ def pooled(parties: Mapping[str, Table]) -> Table:
     order = np.argsort(table.ids)
     ascending = table.ids[order]
     return table.take(order) if (ascending[1:] > ascending[:-1]).all() else table
+
+
+def _positions(own: Sequence[str | int], names: Sequence[str]) -> list[int]:
+    where = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
+    for item in own:
+        if item not in where:
+            raise DataError(f"share= names the column {item!r}, which is not there.")
+    return [where[item] for item in own]
+
+
+def _column_shares(
+    table: Table, n: int, share: Sequence[Sequence[str | int]] | None, seed: int | None
+) -> list[list[int]]:
+    if share is None:
+        _check(n=n, seed=seed or 0)
+        if n > table.n_columns:
+            raise DataError(f"{table.n_columns} columns are too few for {n} parties; ask for fewer parties.")
+        order = np.arange(table.n_columns) if seed is None else np.random.default_rng(seed).permutation(table.n_columns)
+        return [sorted(part.tolist()) for part in np.array_split(order, n)]
+    shares = [_positions(own, table.names) for own in share]
+    flat = [c for own in shares for c in own]
+    if len(set(flat)) != len(flat) or not all(shares):
+        raise ParameterError("Every party needs a column, and no column may go to two parties.")
+    return shares
 
 
 # Checks

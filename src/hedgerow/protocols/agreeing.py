@@ -116,7 +116,10 @@ def _merged(known: Column, other: Column, party: str) -> Column:
 
 
 def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Facts:
-    """A party's side: what it says of its table."""
+    """A party's side: what it says of its table; in a vertical run nothing but whether it has validation rows."""
+    validated = valid is not None and valid.n_rows > 0
+    if plan.method == "vertical":
+        return Facts((), (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
     classes: tuple[ClassLabel, ...] = ()
@@ -124,19 +127,16 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         classes = tuple(np.unique(own.labels).tolist())
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
-    columns = _given(own, policy).columns
+    columns = given(own, policy).columns
     absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
-    validated = valid is not None and valid.n_rows > 0
     weighted = any(table is not None and table.weights is not None for table in (own, valid))
     return Facts(columns, classes, weighted, absent, validated)
 
 
 def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     """A party's side: its rows that count, in the agreed columns; a column it lacks is missing throughout."""
-    given = _given(table, policy)
-    return ground.used(
-        given.widened([c for c in request.columns if c.name not in given.names]).aligned(request.columns)
-    )
+    own = given(table, policy)
+    return ground.used(own.widened([c for c in request.columns if c.name not in own.names]).aligned(request.columns))
 
 
 def check_agreed(plan: Plan, request: Agree, own: Facts) -> None:
@@ -153,7 +153,7 @@ def check_agreed(plan: Plan, request: Agree, own: Facts) -> None:
             raise ProtocolError("The columns that the driver agreed on are not those of all parties.")
 
 
-def _given(table: Table, policy: Policy) -> Table:
+def given(table: Table, policy: Policy) -> Table:
     """Only the columns that the owner's policy gives."""
     if policy.columns is None:
         return table

@@ -7,17 +7,19 @@ from the last complete tree. With "continue" (see `horizontal`) the run goes on 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.errors import PartyLost, ProtocolError, RunError
 from hedgerow.identity import Identity
 from hedgerow.messages import Agree, Begin, Done, Farewell, Request
 from hedgerow.model import Absent, Model
 from hedgerow.plan import Plan
-from hedgerow.protocols import agreeing, cut_points, ensemble, joining
+from hedgerow.pooled import Ready
+from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
 from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
 from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
 from hedgerow.trees.evaluate import Metric
@@ -71,6 +73,8 @@ class Driver:
     keep: Callable[[State], None] = lambda _: None
     """Called with the state after every tree, before the next begins; must not return before it is safe."""
     tell: Callable[[str], None] = lambda _: None
+    own: Active | None = None
+    """The active party's tables, in a vertical run."""
 
 
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
@@ -97,11 +101,13 @@ def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
 class _Run:
     def __init__(self, driver: Driver, state: State) -> None:
         self.driver, self.state = driver, state
+        self.ready: Ready | None = None
+        """The active party's rows with the scores of the trees so far, in a vertical run."""
 
     @property
     def present(self) -> tuple[str, ...]:
-        """The parties still in the run."""
-        return self.state.present or self.driver.plan.names
+        """The parties still in the run that are asked."""
+        return self.state.present or self.driver.plan.answering
 
     def gather(self) -> None:
         """Wait until all are here for the first time."""
@@ -127,12 +133,31 @@ class _Run:
             raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
         circle = Circle(driver.corridor, plan, self.present, driver.deadline)
         facts = joining.introduce(circle, joining.propose(circle, driver.identity), self.state.attempt)
+        if plan.method == "vertical":
+            return self._vertical(circle)
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
         model = self._grown(circle, shared) if plan.method == "horizontal" else ensemble.grow(circle, shared)
         self._say_farewell(circle, model)
         return model
+
+    def _vertical(self, circle: Circle) -> Model:
+        driver, own = self.driver, self.driver.own
+        if own is None:
+            raise ProtocolError("A vertical run is driven by its active party, with its own table.")
+        if self.ready is None and self.state.parts:
+            raise RunError("A vertical run cannot be resumed by a new process yet; start it anew in another folder.")
+        ready = self.ready = self.ready or vertical_run.prepare(circle.plan, own, driver.threads)
+        parts = list(self.state.parts)
+
+        def kept(trees: Forest, history: Sequence[float]) -> None:
+            parts.append(trees)
+            self.state = replace(self.state, parts=tuple(parts), history=tuple(history), clipped=ready.rows.clipped)
+            driver.keep(self.state)
+
+        before, history = (self.state.forest, self.state.history) if parts else (None, ())
+        return vertical_run.grow(circle, ready, driver.callbacks, before, history, kept)
 
     def _say_farewell(self, circle: Circle, model: Model) -> None:
         try:

@@ -70,7 +70,7 @@ def _in_turn(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]
         rounds = n_rounds // n + (turn < n_rounds % n)
         if rounds:
             number = circle.plan.names.index(name)
-            answer = circle.ask_one(name, AskTrees(number, rounds, base, trees_of(forest)))
+            answer = circle.ask_each({name: AskTrees(number, rounds, base, trees_of(forest))})[name]
             base, forest = _opened(answer, name, shared, loss)
     return base or 0.0, forest
 

@@ -100,7 +100,7 @@ class Membership:
             check_key(plan, key)
             if plan.coordinator:
                 self._check_peer(key)
-        if plan.on_loss == "wait" and set(names) != set(plan.names):
+        if plan.on_loss == "wait" and set(names) != set(plan.answering):
             raise PrivacyError(
                 "The driver leaves out a party of the plan, which is to be waited for; this party stops."
             )

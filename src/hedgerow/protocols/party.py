@@ -11,21 +11,26 @@ from dataclasses import dataclass
 import msgspec
 
 from hedgerow import messages as m
+from hedgerow import parts
 from hedgerow.data.table import Table
-from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
+from hedgerow.errors import DataError, HedgerowError, PrivacyError, ProtocolError
 from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import check_agreed, loss_of, own_facts, shaped
+from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.passive import PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
+
+BYTES_A_ROW = 2048
+"""At least as many as the sealed gradients of a row take."""
 
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
@@ -59,6 +64,7 @@ class Party:
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
+        self.passive: PassiveRows | None = None
         self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
@@ -94,7 +100,7 @@ class Party:
         summed = self.plan.method == "horizontal"
         if summed and isinstance(request, Summing):
             return self._sums(request, frame)
-        if isinstance(request, m.Agree):
+        if isinstance(request, m.Agree) and self.plan.method != "vertical":
             return self._agree(request, frame)
         if summed and isinstance(request, m.Begin):
             return self._begin(request)
@@ -102,6 +108,8 @@ class Party:
             return self._agreed.local_cuts(self.plan.params.max_bin, self.threads)
         if not summed and isinstance(request, m.AskTrees):
             return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
+        if self.plan.method == "vertical":
+            return self._passive(request)
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
@@ -122,6 +130,41 @@ class Party:
         if self.rows is None:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
         return self.rows
+
+    def _passive(self, request: m.Request) -> m.Answer:
+        """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
+        if isinstance(request, m.AskColumns):
+            return self._columns(request)
+        passive = self.passive
+        if passive is None:
+            raise ProtocolError("The active party asks before it has asked for columns.")
+        if isinstance(request, m.BeginSealed):
+            return passive.begin(request)
+        if isinstance(request, m.AskSealedSums):
+            return passive.sums(request)
+        if isinstance(request, m.AskSides):
+            return passive.sides(request)
+        if isinstance(request, m.EndRound):
+            return passive.end(request)
+        if isinstance(request, m.KeepPart):
+            part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
+            if self.keep_model is not None:
+                self.keep_model(parts.encoded(part))
+            return m.Done()
+        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _columns(self, request: m.AskColumns) -> m.OwnColumns:
+        owner = self.owner
+        own = given(owner.own_table, owner.policy)
+        valid = None if owner.own_valid is None else given(owner.own_valid, owner.policy)
+        if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
+            raise DataError(
+                "The rows of this party are not those of the active party, in the same order; align them by their ids."
+            )
+        if self.passive is None:
+            self.passive = passive_rows(self.plan, own, valid, self.threads)
+            self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
+        return self.passive.describe()
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)

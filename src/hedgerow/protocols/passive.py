@@ -1,9 +1,11 @@
-"""A passive party's side of a vertical run (see `vertical` for the conversation): its columns, and checks of what it is
-told.
+"""A passive party's side of a vertical run: its own columns, and the checks of what it is told.
+
+`vertical` has the conversation.
 
 Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gradients come sealed; labels never come.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.data.table import Column, Table
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import (
     AskSealedSums,
@@ -18,17 +21,22 @@ from hedgerow.messages import (
     BeginSealed,
     Done,
     EndRound,
+    KeepPart,
     Moves,
     OwnColumns,
     SealedSums,
     Sides,
 )
+from hedgerow.parts import Part
+from hedgerow.plan import Plan
 from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import Selection
-from hedgerow.protocols.vertical import level_plan, wanted
+from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.vertical import bins_of, level_plan, wanted
+from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.local import Draw, Part, Sample, parts_of
+from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -53,25 +61,27 @@ class PassiveRows:
         self.own, self.held_out, self.grid, self.params = own, held_out, grid, params
         self.cipher, self.threads = cipher, threads
         self.draw = Draw(params.subsample, params.random_state, params.average)
-        self.bins = np.diff(grid.offsets.astype(np.int64))
+        self.bins = bins_of(grid)
         cut = np.flatnonzero(self.bins > 1)
         by_column = own.matrix.by_column
         every = by_column if by_column.size else _native.columns_of(own.matrix, threads)
         self.own_codes, self.widths = every[cut], wanted(self.bins)
         self.kept: list[OwnCuts] = []
         self.begun: BeginSealed | None = None
-        self.round, self.finished = -1, True
+        self.round, self.level, self.finished = -1, 0, True
 
     def describe(self) -> OwnColumns:
-        """What becomes known: numbers of rows, columns and bins."""
-        grid, beside = self.grid, 0 if self.held_out is None else self.held_out.matrix.n_rows
-        return OwnColumns(self.own.matrix.n_rows, beside, grid.n_values, grid.has_missing, grid.categorical)
+        """What becomes known: numbers of columns and bins."""
+        return OwnColumns(self.grid.n_values, self.grid.has_missing, self.grid.categorical)
 
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
         if not 1 <= request.n_trees <= MOST_TREES or request.groups < int(self.widths.sum()):
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
-        self.begun = request
+        if request.done < 0 or [kept.round for kept in self.kept[: request.done]] != list(range(request.done)):
+            raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
+        del self.kept[request.done :]
+        self.begun, self.round, self.finished = request, request.done - 1, True
         return Done()
 
     def sums(self, request: AskSealedSums) -> SealedSums:
@@ -107,8 +117,8 @@ class PassiveRows:
         if round_ >= self.params.n_estimators:
             raise ProtocolError(f"The active party grows more than the {self.params.n_estimators} rounds of the plan.")
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
-        self.parts: list[Part] = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
-        self.status = np.zeros((n_trees, 2 << self.params.max_depth), np.uint8)
+        self.parts = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
+        self.status = np.zeros((n_trees, 64), np.uint8)
         self.status[:, 0] = LOWEST
         self.sizes = np.ones(n_trees, np.int64)
         self.cuts: list[Cuts] = []
@@ -121,6 +131,9 @@ class PassiveRows:
         rank = np.arange(len(tree)) - np.searchsorted(tree, tree)
         if (np.diff(tree) < 0).any() or not np.array_equal(moves.child, self.sizes[tree] + 2 * rank):
             raise ProtocolError("The active party numbers the children of its cuts in another order than agreed.")
+        most = int(moves.child.max()) + 2
+        if most > self.status.shape[1]:
+            self.status = np.concatenate([self.status, np.zeros((len(self.status), most), np.uint8)], axis=1)
         left = _split(moves.left, [int(part.sizes(nodes).sum()) for part in self.parts])
         for part, sides in zip(self.parts, left, strict=True):
             part.divide_by(nodes, moves.child, sides)
@@ -166,6 +179,46 @@ class PassiveRows:
             self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
             self.finished = True
         return Done()
+
+    def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
+        """The party's part of the model: its own thresholds, which nobody else has."""
+        n_trees = self.begun.n_trees if self.begun is not None else 1
+        found = [(kept.round * n_trees, cuts) for kept in self.kept for cuts in kept.cuts]
+        tree = [cuts.nodes.tree + first for first, cuts in found]
+        node, column = [cuts.nodes.node for _, cuts in found], [cuts.column for _, cuts in found]
+        at = [np.where(c.bin < 0, np.float32(0), self.grid.thresholds(c.column, c.bin)) for _, c in found]
+        none, few = np.empty(0, np.int64), np.empty(0, np.int32)
+        return Part(
+            request.model,
+            party,
+            request.first,
+            columns,
+            np.concatenate([none, *tree]),
+            np.concatenate([none, *node]),
+            np.concatenate([few, *column]),
+            np.concatenate([np.empty(0, np.float32), *at]),
+        )
+
+
+def rows_digest(plan: Plan, table: Table | None) -> bytes:
+    """A hash of the ids of all rows, in order: both sides can tell whether theirs are the same, and nothing else."""
+    keys = b"" if table is None else np.ascontiguousarray(table.row_keys(), "<u8").tobytes()
+    return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
+
+
+def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int) -> PassiveRows:
+    """A passive party's tables, binned by its own cut points."""
+    params = plan.params
+    n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
+    found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+    none = np.empty(0, np.float32)
+
+    def sample(table: Table) -> Sample:
+        matrix = bins.to_bins(*found, table.values, table.absent, threads)
+        return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
+
+    held_out = None if valid is None else sample(valid.aligned(own.columns))
+    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads)
 
 
 def _nodes(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:

@@ -44,25 +44,20 @@ class Circle:
 
     def tell(self, request: Request, most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
         """Everyone's answer to the same request; a party that does not answer is lost."""
-        answers, loss = self._asked(self.present, request, most_bytes)
+        return self.ask_each(dict.fromkeys(self.present, request), most_bytes)
+
+    def ask_each(self, requests: Mapping[str, Request], most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
+        """Each party's answer to its own request; the others do not hear it. Who does not answer is lost."""
+        answers, loss = self._asked(requests, most_bytes)
         if loss is not None:
             raise loss
         return answers
 
-    def ask_one(self, party: str, request: Request) -> Answer:
-        """One party's answer; the others do not hear the request."""
-        answers, loss = self._asked((party,), request, MOST_SMALL)
-        if loss is not None:
-            raise loss
-        return answers[party]
-
-    def _asked(
-        self, parties: Sequence[str], request: Request, most_bytes: int
-    ) -> tuple[dict[str, Answer], PartyLost | None]:
+    def _asked(self, requests: Mapping[str, Request], most_bytes: int) -> tuple[dict[str, Answer], PartyLost | None]:
         """The answers that came, and the loss of those that did not; a party that refuses ends the run."""
-        answers, missing = self.corridor.ask(dict.fromkeys(parties, request), self.deadline, most_bytes)
+        answers, missing = self.corridor.ask(requests, self.deadline, most_bytes)
         if not missing:
-            return {party: answers[party] for party in parties}, None
+            return {party: answers[party] for party in requests}, None
         reasons, refused = self.corridor.transport.reasons, sorted(self.corridor.transport.refusals)
         if refused:
             raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
@@ -76,7 +71,7 @@ class Circle:
         What becomes known here: the sum. If a part is missing, nothing. Where the run goes on after a loss, that of a
         party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
-        answers, loss = self._asked(self.present, request, 8 * n_words + ROOM)
+        answers, loss = self._asked(dict.fromkeys(self.present, request), 8 * n_words + ROOM)
         names = [self.plan.names[i] for i in parties]
         if loss is not None:
             if loss.parties & set(names) or not self.goes_on(loss):

@@ -43,9 +43,8 @@ from hedgerow.messages import (
     SealedSums,
     Sides,
 )
-from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
-from hedgerow.privacy.agreed import RowsPlan, Selection
+from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows
@@ -98,7 +97,12 @@ class Joint:
 
     def bins(self, owned: Owned) -> NDArray[np.int64]:
         """How many bins each of a party's columns has."""
-        return np.diff(self.grid.offsets.astype(np.int64))[owned.first : owned.last]
+        return bins_of(self.grid)[owned.first : owned.last]
+
+
+def bins_of(grid: Grid) -> NDArray[np.int64]:
+    """How many bins each column has, the one for missing values included."""
+    return np.asarray(grid.n_values + grid.has_missing, np.int64)
 
 
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -109,7 +113,7 @@ def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
 class VerticalRows:
     """The active party's side: its own rows, and everybody's columns."""
 
-    def __init__(self, ask: Ask, own: LocalRows, joint: Joint, cipher: Cipher, most_sums: int) -> None:
+    def __init__(self, ask: Ask, own: LocalRows, joint: Joint, cipher: Cipher, most_nodes: int, done: int = 0) -> None:
         self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
         self.bits = own.settings.scales.bits
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
@@ -117,7 +121,8 @@ class VerticalRows:
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
-        self.begin = BeginSealed(len(own.own.scores), 1 << (self.bits - 1), total, columns, 2 * total * most_sums)
+        n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
+        self.begin = BeginSealed(done, n_trees, bound, total, columns, 2 * total * most_nodes)
         self.ask(dict.fromkeys(self.groups, self.begin))
 
     @property
@@ -181,8 +186,8 @@ class VerticalRows:
                 out[:, here] = completed(opened.get(owned.party), self.joint.bins(owned), total)
         return out
 
-    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
-        """Numbers of rows per bin are not asked for; see the plan's checks."""
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:  # noqa: ARG002  # the plan refuses what would need it
+        """Rows per bin are not asked for."""
         raise ProtocolError("Rows per bin cannot be counted in a vertical run; use min_child_rows = 1.")
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
@@ -211,8 +216,8 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.own.finish_round(leaves, values)
         self.ask(dict.fromkeys(self.groups, EndRound(self.round)))
+        self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""
@@ -232,9 +237,7 @@ def level_plan(begin: BeginSealed, sizes: NDArray[np.int64]) -> RowsPlan:
     )
 
 
-def completed(
-    sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums of all bins: the last of each column is what the others leave of the node's total."""
     out = np.zeros((len(total), int(bins.sum()), 2), np.int64)
     ends = np.cumsum(bins)
@@ -280,5 +283,3 @@ def _told_sides(answer: Answer, party: str, parts: Sequence[Any], nodes: Nodes) 
         raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
     left = np.unpackbits(answer.left, count=sum(sizes), bitorder="little").astype(np.bool_)
     return np.split(left, np.cumsum(sizes)[:-1])
-
-

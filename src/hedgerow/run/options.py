@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, Vertical, WholeTrees
 from hedgerow.plan import CutPoints, Method, Protection
 from hedgerow.run.section import Source
 
@@ -74,6 +74,8 @@ class PrivacyOptions:
             hidden = self.protection == "masked"
             privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
             return Horizontal(privacy, self.cut_points, self.columns, self.party_share)
+        if method == "vertical":
+            return Vertical(NoPrivacy(i_accept_disclosure=self.i_accept_disclosure))
         return WholeTrees(method)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from hedgerow import parts
 from hedgerow.channel import Answer
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import Federation, Horizontal
+from hedgerow.federation import Federation, Horizontal, Vertical
 from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.plan import Goal, Member, Plan
@@ -15,6 +17,7 @@ from hedgerow.policy import ALLOW_ALL
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
@@ -46,9 +49,18 @@ def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identit
 
 
 def federated_plan(
-    who: tuple[Member, ...], federation: Federation, goal: Goal, params: TreeParams, notes: list[str], name: str = "fit"
+    who: tuple[Member, ...],
+    federation: Federation,
+    goal: Goal,
+    params: TreeParams,
+    notes: list[str],
+    name: str = "fit",
+    active: str = "",
 ) -> Plan:
     """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
+    if isinstance(federation, Vertical):
+        protection = federation.privacy.protection
+        return Plan(name, who, goal, params, method="vertical", protection=protection, active=active)
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
         return Plan(name, who, goal, params, method=federation.order, protection="plain")
@@ -74,14 +86,17 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     sim = simulation
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
-    answers = {}
-    for name in plan.names:
+    answers, kept = {}, dict[str, bytes]()
+    for name in plan.answering:
         identity = sim.identities[name]
         owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
-        answers[name] = _named(name, Party(owner, sim.threads).answer)
+        answers[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).answer)
     corridor = Corridor(InProcess(answers), sim.listeners)
-    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep)
+    own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
+    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, own=own)
     model, state = run(driver, sim.state)
+    if plan.method == "vertical":
+        model = parts.joined(model, {name: parts.decoded(part, f"The part of {name!r}") for name, part in kept.items()})
     if state.clipped:
         sim.notes.append(
             f"{state.clipped} gradients were beyond the range the labels suggest and were cut to it; "
@@ -117,3 +132,17 @@ def tables_of(parties: Any) -> dict[str, Table]:
     if not tables:
         raise DataError("There is no party; give at least one table.")
     return tables
+
+
+def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
+    """The active party of a vertical run, by name or as the only one with labels; empty for other runs."""
+    if not isinstance(federation, Vertical):
+        return ""
+    if federation.active is not None:
+        return federation.active
+    labelled = [name for name, table in tables.items() if table.labels is not None]
+    if len(labelled) != 1:
+        raise DataError(
+            f"{len(labelled)} parties have labels; a vertical run has one active party: name it (active=...)."
+        )
+    return labelled[0]

@@ -101,12 +101,11 @@ class Part:
         return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
 
     def add(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Adds each leaf's value to the scores of its rows."""
         _native.add_values(self.sample.scores, self.orders, self.spans, leaves, values, self.threads)
 
 
-def parts_of(
-    own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int
-) -> list[Part]:
+def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
     """All rows at the roots: those that count first, then those that only follow."""
     every = np.arange(own.matrix.n_rows, dtype=np.uint32)
     if draw.subsample < 1:

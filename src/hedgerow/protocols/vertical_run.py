@@ -1,0 +1,126 @@
+"""The active party's side of a vertical run, from its own table to the finished model.
+
+Sees in the clear.  Its own table; of the others' columns how many bins they have, and what `vertical` says.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ProtocolError
+from hedgerow.messages import AskColumns, Done, KeepPart, OwnColumns
+from hedgerow.model import ClassLabel, Model
+from hedgerow.plan import Plan
+from hedgerow.pooled import Ready, Task, growth_of
+from hedgerow.pooled import prepare as prepared
+from hedgerow.protocols.agreeing import MOST_COLUMNS, loss_of
+from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.passive import rows_digest
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.vertical import Joint, VerticalRows
+from hedgerow.trees.bins import MOST_BINS
+from hedgerow.trees.boost import Callback, Kept, boost
+from hedgerow.trees.forest import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Active:
+    """The party that has the labels, and drives."""
+
+    own_table: Table
+    own_valid: Table | None = None
+
+
+def prepare(plan: Plan, own: Active, threads: int) -> Ready:
+    """Own labels, cut points and bins; nothing is said."""
+    table, goal = own.own_table, plan.goal
+    if table.labels is None:
+        raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
+    if table.weights is not None and not (table.weights > 0).all():
+        raise DataError(
+            "Rows with weight 0 cannot be left out of a vertical run; take them out of every party's table."
+        )
+    classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(table.labels).tolist())
+    task = Task(
+        loss_of(plan, classes),
+        classes,
+        goal.base_score,
+        goal.scale_pos_weight,
+        own.own_valid if goal.follow else None,
+        goal.eval_metric,
+        goal.early_stopping_rounds,
+        label=goal.label,
+        threads=threads,
+    )
+    return prepared(table, plan.params, task)
+
+
+def grow(
+    circle: Circle,
+    ready: Ready,
+    callbacks: Sequence[Callback],
+    before: Forest | None,
+    history: tuple[float, ...],
+    kept: Kept,
+) -> Model:
+    """All trees; every party has its part of the model when this returns."""
+    plan, task = circle.plan, ready.task
+    joint = _joint(circle, ready)
+    n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
+    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
+    rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done)
+    growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
+    grown = boost(
+        rows,
+        growth,
+        plan.params,
+        ready.fixed.scales,
+        n_trees,
+        ready.stopping,
+        callbacks,
+        before,
+        history,
+        kept,
+    )
+    model = ready.model(grown, columns_of(joint, ready.columns))
+    _hand_out(circle, joint, secrets.token_hex(16), model.forest.n_trees)
+    return model
+
+
+def _joint(circle: Circle, ready: Ready) -> Joint:
+    """Everybody's columns by number, once it is sure that all have the same rows."""
+    plan, held_out = circle.plan, ready.task.held_out
+    request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
+    told = {}
+    for party, answer in circle.tell(request).items():
+        if not isinstance(answer, OwnColumns):
+            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
+        _check_columns(party, answer)
+        told[party] = answer
+    return Joint.of(plan.active, ready.fixed.grid, told, plan.names)
+
+
+def _check_columns(party: str, told: OwnColumns) -> None:
+    n = len(told.n_values)
+    alike = len(told.has_missing) == n == len(told.categorical) and n <= MOST_COLUMNS
+    if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
+        raise ProtocolError(f"Party {party!r} described columns that cannot be.")
+
+
+def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The model's columns as the active party knows them: the others' by number."""
+    named: list[Column] = []
+    for owned in joint.owned:
+        mine = own if owned.party == joint.own else None
+        named += mine or [Column(f"{owned.party}:{i}") for i in range(owned.last - owned.first)]
+    return tuple(named)
+
+
+def _hand_out(circle: Circle, joint: Joint, model: str, n_trees: int) -> None:
+    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive()}
+    for party, answer in circle.ask_each(requests).items():
+        if not isinstance(answer, Done):
+            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where its part was to be kept.")
