@@ -1,12 +1,13 @@
 """Federations in one process for tests: every frame can be heard, lost or altered on its way."""
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from hedgerow import ground
+from hedgerow import ground, parts
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
@@ -17,6 +18,7 @@ from hedgerow.policy import ALLOW_ALL
 from hedgerow.pooled import Task, train
 from hedgerow.protocols.driving import Driver, run
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
@@ -53,14 +55,15 @@ class Federation:
         members = tuple(Member(name, identity(name).fingerprint) for name in tables)
         self.plan = Plan(plan.pop("run", "a test"), members, goal, params, **plan)
         self.heard: list[Heard] = []
-        self.parties = {name: self.party(name) for name in tables}
-        self.transport = InProcess({name: self._answer(name) for name in tables})
+        self.kept: dict[str, bytes] = {}
+        self.parties = {name: self.party(name) for name in self.plan.answering}
+        self.transport = InProcess({name: self._answer(name) for name in self.plan.answering})
 
     def party(self, name: str) -> Party:
         """A party as it is at the start of its process."""
         policy = self.policy[name] if isinstance(self.policy, dict) else self.policy
         owner = Owner(name, self.tables[name], self.valid.get(name), policy, identity(name), self.logs.get(name))
-        return Party(owner, 1)
+        return Party(owner, 1, partial(self.kept.__setitem__, name))
 
     def _answer(self, name: str):
         return lambda frame: self.parties[name].answer(frame)
@@ -74,6 +77,8 @@ class Federation:
             self.heard.append(Heard(*what))
 
         more = {"deadline": 1.0, "patience": 0.1, **more}
+        if active := self.plan.active:
+            more["own"] = Active(self.tables[active], self.valid.get(active))
         return Driver(self.plan, Corridor(more.pop("transport", self.transport), (listen,)), **more)
 
     def run(self, state=None, **more):
@@ -82,6 +87,11 @@ class Federation:
 
     def model(self, **more):
         return self.run(**more)[0]
+
+    def whole(self, **more):
+        """The model of a vertical run with the parts of all parties put together."""
+        model = self.model(**more)
+        return parts.joined(model, {name: parts.decoded(part, name) for name, part in self.kept.items()})
 
     def of(self, *kinds: str) -> list[Heard]:
         """Messages of these kinds, in order."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import LEAST_CUT_ROWS, Federation, Horizontal
+from hedgerow.federation import LEAST_CUT_ROWS, Federation, Horizontal, Vertical
 from hedgerow.model import Model, classes_of
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
@@ -97,7 +97,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         self.notes_ = []
         threads, callbacks = threads_of(self.n_jobs), self.callbacks or ()
         tables = tables_of(parties)
-        params = self._params(min(table.n_columns for table in tables.values()))
+        widths = [table.n_columns for table in tables.values()]
+        params = self._params(sum(widths) if isinstance(self.federation, Vertical) else min(widths))
         goal = Goal(*self._objective(), **task)
         self.model_ = fit_parties(tables, eval_set, self.federation, goal, params, threads, callbacks, self.notes_)
         self.n_features_in_ = len(self.model_.columns)

@@ -1,0 +1,55 @@
+"""A vertical forest is the pooled forest, bit for bit: cut points, cuts, values, first score and metrics."""
+
+import numpy as np
+import pytest
+
+from federated import Federation, labels, params_of, pooled_model, same, values
+from hedgerow.data import partition
+from hedgerow.data.table import Table
+from hedgerow.plan import Goal
+from learnt import CASES
+
+UNKNOWN = ("monotone", "20 rows a side")
+"""What a vertical plan refuses by name."""
+
+PROTECTIONS = ("plain",)
+
+
+def vertical(parties, params, goal=Goal(), protection="plain", **more):  # noqa: B008
+    active = next(iter(parties))
+    return Federation(parties, params, goal, method="vertical", protection=protection, active=active, **more)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("case", [case for case in CASES if case not in UNKNOWN])
+def test_the_vertical_forest_is_the_pooled_one(case, n):
+    kind, goal, params = CASES[case]
+    X, signal = values(250)
+    table = Table.of(X, labels(kind, signal))
+    goal, params = Goal(**goal), params_of(**params)
+    pooled = pooled_model(table, params, goal)
+    assert (pooled.forest.columns >= 0).sum() > 2, "the forest must have cuts to compare"
+    assert same(vertical(partition.columns(table, n=n), params, goal).whole(), pooled)
+
+
+def test_the_active_party_may_stand_anywhere_in_the_plan():
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal))
+    parties = partition.columns(table, n=3)
+    names = list(parties)
+    turned = {name: parties[name] for name in (names[1], names[0], names[2])}
+    fed = Federation(turned, params_of(), method="vertical", protection="plain", active=names[0])
+    shared = [*parties[names[1]].columns, *parties[names[0]].columns, *parties[names[2]].columns]
+    assert same(fed.whole(), pooled_model(table.aligned(shared), params_of()))
+
+
+def test_early_stopping_follows_the_validation_rows():
+    X, signal = values(400)
+    table = Table.of(X, labels("two", signal))
+    train, valid = table.take(np.arange(300)), table.take(np.arange(300, 400))
+    params, goal = params_of(n_estimators=12, learning_rate=0.9), Goal(follow=True, early_stopping_rounds=2)
+    held_out = partition.columns(valid, n=3)
+    fed = vertical(partition.columns(train, n=3), params, goal, valid=held_out)
+    whole = fed.whole()
+    assert same(whole, pooled_model(train, params, goal, valid=valid))
+    assert whole.forest.n_trees < 12

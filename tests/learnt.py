@@ -1,0 +1,30 @@
+"""What can be learnt, and how: every layout of the rows must give the same trees."""
+
+# What is learnt, from which labels, and how.
+CASES = {
+    "logistic": ("two", {}, {}),
+    "softmax": ("many", {}, {"n_estimators": 2}),
+    "squared": ("numbers", {"objective": "squared"}, {}),
+    "poisson": ("counts", {"objective": "poisson"}, {}),
+    "tweedie": ("counts", {"objective": "tweedie", "parameter": 1.5}, {}),
+    "huber": ("numbers", {"objective": "huber", "parameter": 1.0}, {}),
+    "forest of two classes": ("two", {}, {"average": True, "subsample": 0.6, "colsample_bynode": 0.6}),
+    "forest of many classes": ("many", {}, {"average": True, "subsample": 0.6}),
+    "forest of numbers": ("numbers", {"objective": "squared"}, {"average": True, "subsample": 0.6}),
+    "rows and columns drawn": ("two", {}, {"subsample": 0.7, "colsample_bytree": 0.6, "random_state": 3}),
+    "columns drawn at nodes": ("two", {}, {"colsample_bynode": 0.5, "random_state": 4}),
+    "monotone": ("numbers", {"objective": "squared"}, {"monotone_constraints": (1, 0, -1, 0, 0)}),
+    "20 rows a side": ("two", {}, {"min_child_rows": 20}),
+    "constant hessian": ("two", {}, {"constant_hessian": True}),
+    "6 bits": ("two", {}, {"gradient_bits": 6}),
+    "31 bits": ("two", {}, {"gradient_bits": 31}),
+    "depth 1": ("two", {}, {"max_depth": 1}),
+    "depth 8": ("two", {}, {"max_depth": 8, "min_child_weight": 0.01}),
+    "exact quantiles": ("two", {}, {"min_cut_rows": 1}),
+    "coarse quantiles": ("two", {}, {"min_cut_rows": 50}),
+    "2 bins": ("two", {}, {"max_bin": 2}),
+    "7 bins": ("many", {}, {"max_bin": 7, "min_cut_rows": 1}),
+    "penalties": ("two", {}, {"reg_alpha": 0.5, "gamma": 0.1, "reg_lambda": 2.0}),
+    "a first score": ("two", {"base_score": 0.3}, {}),
+    "heavy positives": ("two", {"scale_pos_weight": 3.0}, {}),
+}
