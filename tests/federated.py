@@ -98,6 +98,15 @@ class Federation:
         return [heard for heard in self.heard if heard.kind in kinds]
 
 
+def vertical(params=SMALL, **plan) -> Federation:
+    """A federation by columns, the first party being the active one; the others have the better columns."""
+    table = partition.pooled(two_class(1))
+    last = table.n_columns - 1
+    parties = partition.columns(table, share=[[last], [0], list(range(1, last))])
+    plan = {"method": "vertical", "protection": "plain", "active": next(iter(parties)), **plan}
+    return Federation(parties, params, **plan)
+
+
 class Lossy(InProcess):
     """Loses what `lose(party, request)` says, until `back` is called."""
 

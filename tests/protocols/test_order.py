@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until
+from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
 from hedgerow import messages as m
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Goal
@@ -23,7 +23,9 @@ COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1
 def every_request():
     fed = Federation(two_class(3), TINY)
     fed.model()
-    heard = {type(one.message): one.message for one in fed.heard if one.sender == "driver"}
+    beside = vertical(TINY)
+    beside.model()
+    heard = {type(one.message): one.message for one in (*beside.heard, *fed.heard) if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     assert set(heard) == set(m.REQUESTS)
     return heard

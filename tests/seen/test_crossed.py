@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import Federation, params_of, two_class
+from federated import Federation, params_of, two_class, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.plan import Goal
@@ -23,10 +23,15 @@ RUNS = {
     "sequential": {"method": "sequential", "protection": "plain"},
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
+    "vertical": {"method": "vertical", "protection": "plain"},
 }
 
 
 def heard_in(**plan):
+    if plan.get("method") == "vertical":
+        fed = vertical(params_of(), **plan)
+        fed.model()
+        return fed.heard
     training, validation = partition.hold_out(two_class(5), 0.2)
     follow = "method" not in plan
     fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
