@@ -29,11 +29,10 @@ from hedgerow.messages import (
 )
 from hedgerow.parts import Part
 from hedgerow.plan import Plan
-from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import Selection
 from hedgerow.protocols.ciphers import cipher_of
-from hedgerow.protocols.vertical import bins_of, level_plan, wanted
+from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.local import Draw, Sample, parts_of
@@ -90,15 +89,17 @@ class PassiveRows:
         nodes = _nodes(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
             raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
-        part = self.parts[0]
-        sizes = part.sizes(nodes)
-        if not sizes.sum() or not len(self.widths):
+        asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)
+        if asked.plan is None:
             return SealedSums(b"")
-        plan = level_plan(begun, sizes)
-        public = self.cipher.read_public_key(request.public_key, self.threads)
-        sealed = public.read_rows(request.sealed_gradients, plan)
-        selection = Selection(np.ascontiguousarray(self.own_codes[:, part.rows(nodes)]), self.widths)
-        return SealedSums(public.group_sums(sealed, selection, agreed.Nodes.in_order(sizes)).encode())
+        if asked.sealed_now(request.level):
+            self.sealed_gradients, self.public_key = request.sealed_gradients, request.public_key
+            self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)
+        elif request.sealed_gradients or request.public_key != self.public_key:
+            raise ProtocolError("The active party seals gradients a second time in one tree.")
+        public = self.cipher.read_public_key(self.public_key, self.threads)
+        sealed = public.read_rows(self.sealed_gradients, asked.plan)
+        return SealedSums(public.group_sums(sealed, self.selection, asked.nodes).encode())
 
     def _follow(self, request: AskSealedSums) -> BeginSealed:
         """Begin the next round, or move the rows as told."""

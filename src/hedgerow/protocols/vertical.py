@@ -22,7 +22,7 @@ plan's. The key is new for every tree, so that sums of two trees have nothing in
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,12 @@ from hedgerow.messages import (
     SealedSums,
     Sides,
 )
+from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows
+from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.splits import Cuts, Nodes
 
 Ask = Callable[[Mapping[str, Request]], dict[str, Answer]]
@@ -141,18 +142,19 @@ class VerticalRows:
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
-        sizes = part.sizes(nodes)
-        own_rows, tree = part.rows(nodes), np.repeat(nodes.tree, sizes)
         opened: dict[str, NDArray[np.int64]] = {}
-        if len(own_rows) and self.begin.groups:
-            plan = level_plan(self.begin, sizes)
-            values = np.ascontiguousarray(self.own_gradients[tree, own_rows].astype(np.int64))
-            sealed = self.secret.seal_rows(values, plan).encode()
-            opened = self._opened(self._request(nodes, sealed), plan)
-        elif self.begin.groups:
-            self._opened(self._request(nodes, b""), None)
+        asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
+        if self.groups:
+            sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
+            opened = self._opened(self._request(nodes, sealed), asked.plan)
         self.level += 1
         return self._joined(nodes, opened)
+
+    def _sealed(self, asked: "Asked") -> bytes:
+        if asked.plan is None:
+            return b""
+        values = np.ascontiguousarray(self.own_gradients[asked.tree, asked.rows].astype(np.int64))
+        return self.secret.seal_rows(values, asked.plan).encode()
 
     def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
         key, moves = self.secret.public.encode(), self.moves
@@ -224,17 +226,47 @@ class VerticalRows:
         return self.own.held_out_sums(metric, n_rounds)
 
 
-def level_plan(begin: BeginSealed, sizes: NDArray[np.int64]) -> RowsPlan:
-    """What both sides know before the rows of these nodes are sealed."""
-    return RowsPlan(
-        rows=int(sizes.sum()),
-        bounds=(begin.bound, begin.bound),
-        groups=begin.groups,
-        columns=begin.columns,
-        nodes=len(sizes),
-        most_rows=int(sizes.max()),
-        run_sums=begin.run_sums,
-    )
+class Asked(NamedTuple):
+    """The rows that are sealed for a step, and the nodes asked about among them; both sides make it alike.
+
+    A cipher that seals anew for every level has just the rows of these nodes, node after node. One that seals once has
+    all rows of all trees that count, and the nodes name theirs among them.
+    """
+
+    plan: RowsPlan | None
+    """None where there is no row to seal."""
+    tree: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    nodes: agreed.Nodes
+    once: bool
+
+    @classmethod
+    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
+        """What is sealed and asked for at these nodes."""
+        sizes, rows = part.sizes(nodes), part.rows(nodes)
+        tree, among = np.repeat(nodes.tree, sizes), agreed.Nodes.in_order(sizes)
+        if once:
+            whole = np.sort(part.orders[0])
+            places = np.searchsorted(whole, rows) + tree * len(whole)
+            n_trees = len(part.orders)
+            among = agreed.Nodes(places, among.starts)
+            tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
+        if not len(rows):
+            return cls(None, tree, rows, among, once)
+        plan = RowsPlan(
+            rows=len(rows),
+            bounds=(begin.bound, begin.bound),
+            groups=begin.groups,
+            columns=begin.columns,
+            nodes=len(sizes),
+            most_rows=0 if once else int(sizes.max()),
+            run_sums=begin.run_sums,
+        )
+        return cls(plan, tree, rows, among, once)
+
+    def sealed_now(self, level: int) -> bool:
+        """Whether rows are sealed for this step, or were for the first of the tree."""
+        return level == 0 or not self.once
 
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -264,7 +296,7 @@ def _at(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
 
 def _fill(
     left: Sequence[NDArray[np.bool_]],
-    parts: Sequence[Any],
+    parts: Sequence[Part],
     nodes: Nodes,
     at: NDArray[np.int64],
     sides: Sequence[NDArray[np.bool_]],
@@ -277,7 +309,7 @@ def _fill(
         out[np.repeat(mine, sizes)] = some
 
 
-def _told_sides(answer: Answer, party: str, parts: Sequence[Any], nodes: Nodes) -> list[NDArray[np.bool_]]:
+def _told_sides(answer: Answer, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
     sizes = [int(part.sizes(nodes).sum()) for part in parts]
     if not isinstance(answer, Sides) or len(answer.left) != (sum(sizes) + 7) // 8:
         raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
