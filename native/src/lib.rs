@@ -7,6 +7,7 @@ pub mod gradients;
 pub mod histogram;
 pub mod matrix;
 pub mod pads;
+pub mod paillier;
 pub mod portable;
 pub mod predict;
 pub mod sample;
