@@ -45,7 +45,7 @@ pub fn unpacked(number: &[u64], widths: &[u32], modulus: &[u64]) -> Option<Vec<i
 
 fn twice_exceeds(number: &[u64], modulus: &[u64]) -> bool {
     let mut top = 0;
-    let twice: Vec<u64> = number.iter().map(|&word| (word << 1 | std::mem::replace(&mut top, word >> 63))).collect();
+    let twice: Vec<u64> = number.iter().map(|&word| word << 1 | std::mem::replace(&mut top, word >> 63)).collect();
     top == 1 || twice.iter().rev().gt(modulus.iter().rev())
 }
 

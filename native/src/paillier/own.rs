@@ -50,9 +50,9 @@ impl Half {
         let mut n = prime.concatenating_mul(other).as_words().to_vec();
         square.enter(&mut n);
         let modulus = Modulus::new(prime.as_words());
-        let scale = inverse(&modulus, &prime.wrapping_sub(&other.rem(&nonzero(prime))));
+        let scale = inverse(&modulus, &prime.wrapping_sub(other.rem(&nonzero(prime))));
         let inverse = prime.invert_mod2k(prime.bits_precision()).0;
-        let exponent = prime.wrapping_sub(&BoxedUint::one()).as_words().to_vec();
+        let exponent = prime.wrapping_sub(BoxedUint::one()).as_words().to_vec();
         Self { prime: modulus, square, exponent, n, inverse, scale }
     }
 
@@ -80,7 +80,7 @@ impl Half {
         let mut power = self.square.power(&self.square.enter_wide(sealed), &self.exponent);
         self.square.leave(&mut power);
         // The power is 1 more than a multiple of the prime; dividing by it is multiplying with its inverse modulo 2^k.
-        let multiple = big(&power).wrapping_sub(&BoxedUint::one());
+        let multiple = big(&power).wrapping_sub(BoxedUint::one());
         let len = self.prime.len();
         let mut plain = big(&multiple.as_words()[..len]).wrapping_mul(&self.inverse).as_words().to_vec();
         self.prime.multiply(&mut plain, &self.scale);
@@ -107,7 +107,7 @@ fn joined(modulus: &Modulus, at: &[u64], inverse: &[u64], small: &[u64], rest: &
     modulus.subtract(&mut difference, &reduced);
     modulus.multiply(&mut difference, inverse);
     let above = big(small).concatenating_mul(&big(&difference));
-    above.wrapping_add(&big(rest)).as_words().to_vec()
+    above.wrapping_add(big(rest)).as_words().to_vec()
 }
 
 /// A secret key: both primes and how to join what is found modulo each.

@@ -62,7 +62,14 @@ pub fn squared(n: &[u64]) -> Modulus {
 }
 
 /// Multiplies `a` by a random product of the table's powers. `blind`: all entries are read for each.
-pub fn multiply_random(modulus: &Modulus, table: &[u64], window: u32, blind: bool, rng: &mut ChaCha20Rng, a: &mut [u64]) {
+pub fn multiply_random(
+    modulus: &Modulus,
+    table: &[u64],
+    window: u32,
+    blind: bool,
+    rng: &mut ChaCha20Rng,
+    a: &mut [u64],
+) {
     let len = modulus.len();
     let mut picked = vec![0; len];
     for entries in table.chunks_exact(len << window) {

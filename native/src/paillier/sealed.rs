@@ -73,7 +73,7 @@ pub fn add_plain(n: &[u64], sealed: &mut [u64], values: &[i64], widths: &[u32], 
         let values = values[begin * widths.len()..].chunks_exact(widths.len());
         for (c, values) in share.chunks_exact_mut(len).zip(values) {
             let plain = fields::packed(values, widths, n);
-            let mut factor = n_big.concatenating_mul(&big(&plain)).wrapping_add(&BoxedUint::one()).as_words().to_vec();
+            let mut factor = n_big.concatenating_mul(&big(&plain)).wrapping_add(BoxedUint::one()).as_words().to_vec();
             modulus.enter(&mut factor);
             modulus.multiply(c, &factor);
         }
