@@ -3,6 +3,8 @@
 //!
 //! The generator is n + 1, so that a plaintext m is sealed as (1 + n m) times a random n-th power, modulo n squared.
 
+#[cfg(target_arch = "x86_64")]
+pub mod adx;
 pub mod fields;
 pub mod monty;
 pub mod own;
