@@ -1,22 +1,23 @@
 """Paillier's cipher (1999) for sums over secret selections; what each function promises stands in `additive`.
 
-A plaintext m modulo n is sealed as (1 + n m) r^n modulo n squared, r random; the product of ciphertexts seals the sum of
-their plaintexts. Only who has the primes of n opens.
+A plaintext m modulo n is sealed as (1 + n m) r^n modulo n squared, r random; the product of ciphertexts seals the sum
+of their plaintexts. Only who has the primes of n opens.
 
 Who sees what: the answering side sees ciphertexts, and learns nothing of them unless it can tell n-th powers from other
-numbers modulo n squared, which nobody is known to do without the primes. The key holder opens sums; because
-every ciphertext that leaves the answering side is multiplied by a random n-th power, which is as good as uniform whatever
-the key holder knows (statistical distance below 2^-70 a key), nothing in it tells which ciphertexts were multiplied.
+numbers modulo n squared, which nobody is known to do without the primes. The key holder opens sums. Every ciphertext
+that leaves the answering side was multiplied by a random n-th power that is as good as uniform whatever the key holder
+knows (statistical distance below 2^-70 for each integer opened), so nothing in it tells which ciphertexts were taken.
 
 Randomness. The key holder seals with powers of one secret base modulo the square of each prime, with exponents of 256
-bits: to whoever cannot factor n they look like any n-th powers (see docs/decisions/0012-paillier.md for the assumption). So
-does everybody who seals with the public key. The key holder *can* factor n; so returns are not hidden from it by short
-exponents, but by products of powers of many bases that the answering side draws itself, or by a fresh n-th power each.
+bits: to whoever cannot factor n they look like any n-th powers (decision 12 names the assumption). So does everybody
+who seals with the public key, with a base drawn here. But the key holder *can* factor n; so returns are not hidden from
+it by short exponents but by products of powers of many bases that the answering side drew itself, or, where returns are
+few, by a fresh n-th power each.
 
-Time. What is computed with the primes, with exponents or with plaintexts takes the same steps and reads the same memory
-whatever they are, except that the search for primes takes its time. Sums take longer the more rows the answering side's
-choices take: who measures its answers learns about how many that are in all. Powers that hide returns are looked up by
-place. Memory that held a secret is not wiped.
+Time. What is computed with the primes, with exponents for sealing or with plaintexts takes the same steps and reads the
+same memory whatever they are; only the search for primes takes its time. Sums take longer the more rows the answering
+side's choices take: who measures its answers learns about how many that are in all. Powers that hide returns are looked
+up by place. Memory that held a secret is not wiped.
 """
 
 from math import ceil

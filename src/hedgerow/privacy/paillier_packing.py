@@ -2,9 +2,8 @@
 
 A field of w bits holds signed integers of w - 1 bits. Its width comes from `plan.most`, so that no sum of what was
 sealed as agreed reaches the next field, and all fields of a ciphertext together stay below half the modulus. What a row
-seals for one selection shares a ciphertext (its channels); slots are chosen one by one and so have one each. Before they
-return, as many sums as fit move into one ciphertext, because opening is dear; so everything that will only be opened is
-packed.
+seals for one selection shares a ciphertext (its channels). Slots are chosen one by one, so each has its own. Before
+they return, as many sums as fit move into one ciphertext, because opening is dear.
 """
 
 from dataclasses import dataclass
