@@ -19,7 +19,7 @@ pub fn generator() -> ChaCha20Rng {
     ChaCha20Rng::from_seed(seed)
 }
 
-/// A random number of so many words, in Montgomery form modulo at least its square root: as good as uniform there.
+/// A random number of so many words, in Montgomery form. Modulo a number half as long it is as good as uniform.
 pub fn number(rng: &mut ChaCha20Rng, modulus: &Modulus) -> Vec<u64> {
     let mut words: Vec<u64> = (0..modulus.len()).map(|_| rng.next_u64()).collect();
     modulus.enter(&mut words);

@@ -20,6 +20,7 @@ side's choices take: who measures its answers learns about how many that are in 
 up by place. Memory that held a secret is not wiped.
 """
 
+from dataclasses import dataclass
 from math import ceil
 from typing import NoReturn
 
@@ -116,14 +117,14 @@ class PaillierSecretKey:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
 
 
+@dataclass(frozen=True, slots=True)
 class Paillier:
     """Paillier's cipher with a modulus of so many bits: 2048 at least, 3072 for security of 128 bits."""
 
-    __slots__ = ("bits",)
+    bits: int = 3072
 
-    def __init__(self, bits: int = 3072) -> None:
-        ensure(bits in BITS, "A Paillier key has 2048, 3072 or 4096 bits; shorter ones are not secure.")
-        self.bits = bits
+    def __post_init__(self) -> None:
+        ensure(self.bits in BITS, "A Paillier key has 2048, 3072 or 4096 bits; shorter ones are not secure.")
 
     @property
     def seals_once(self) -> bool:
@@ -146,6 +147,3 @@ class Paillier:
     def ensure_slots(self, plan: SlotsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
         ensure_slots(plan, self.bits)
-
-    def __repr__(self) -> str:
-        return f"Paillier(bits={self.bits})"
