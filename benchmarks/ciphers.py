@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from benchmarks.measure import timed
 from hedgerow.privacy.additive import Cipher, PublicKey
 from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection
+from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
 
 PAILLIER, LATTICE, LINKED = "Paillier 2048", "lattice", "lattice, 100 Mbit/s"
 
 CIPHERS: dict[str, Callable[[], Cipher]] = {
     "unencrypted": Unencrypted,
+    PAILLIER: lambda: Paillier(bits=2048),
 }
 """All of them. Another cipher is another line; what a part needs and does not find among these, it says."""
 

@@ -20,10 +20,12 @@ from campaign.mutations import MUTATIONS
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.additive import Cipher, PublicKey, SealedRows, SealedSlots, SealedSums, SecretKey
 from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
 
 CIPHERS: dict[str, Cipher] = {
     "unencrypted": Unencrypted(),
+    "Paillier": Paillier(bits=2048),
 }
 """All of them. Another cipher is another line."""
 

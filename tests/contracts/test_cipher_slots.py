@@ -70,13 +70,14 @@ def test_no_more_choices_are_made_than_the_plan_has(sides, rng):
 def test_scores_are_right_up_to_the_largest_bound_and_refused_beyond(sides, rows, choices):
     plan = SlotsPlan(rows=rows, entries=3, bound=1, summand=5, parts=2, choices=choices, run_sums=100)
     limit = largest(lambda bound: sides.cipher.ensure_slots(with_bound(plan, bound)))
-    at, choice, plus = with_bound(plan, limit), np.ones((rows, 3), bool), np.full(rows, 5)
+    at, plus = with_bound(plan, limit), np.full(rows, 5)
     for sign in (-1, 1):
         parts = []
         for _ in range(2):
             sealed = sides.sent_slots(np.full((rows, 3), sign * limit), at)
-            sealed = sides.public.filtered(sealed, choice) if choices == 2 else sealed
-            parts.append(sides.public.slot_sums(sealed, choice, sign * plus))
+            for _ in range(choices):
+                sealed = sides.public.slot_sums(sealed, np.ones((rows, sealed.entries), bool), sign * plus)
+            parts.append(sealed)
         assert sides.opened_slots(parts[0] + parts[1]).tolist() == [[sign * at.most]] * rows
     with pytest.raises(REFUSED, match=r"\."):
         sides.secret.seal_slots(np.ones((rows, 3), np.int64), with_bound(plan, limit + 1))

@@ -107,9 +107,8 @@ def test_returns_are_packed_and_their_number_is_what_the_plan_says(own, public):
 def test_slots_share_a_ciphertext_once_no_choice_is_left():
     plan = SlotsPlan(rows=9, entries=4, bound=100, choices=2, summand=7)
     assert [slots_packing(plan, 2048, chosen).per for chosen in (0, 1, 2)] == [1, 1, 2046 // 10]
-    too_much = SlotsPlan(rows=1, entries=1, bound=1, choices=9, summand=2**61)
     with pytest.raises(ParameterError, match="does not fit 62 bits"):
-        CIPHER.ensure_slots(too_much)
+        SlotsPlan(rows=1, entries=1, bound=1, choices=9, summand=2**61)
 
 
 def test_a_run_that_opens_too_much_to_hide_the_choices_is_refused():

@@ -79,13 +79,8 @@ def sums_packing(plan: RowsPlan, bits: int) -> Packing:
 
 def slots_packing(plan: SlotsPlan, bits: int, chosen: int) -> Packing:
     """How slots lie: one a ciphertext while choices are still to be made, then as many as fit."""
-    width = _width(_most_slot(plan))
+    width = _width(plan.most)
     return Packing(((width,),), (bits - 2) // width if chosen == plan.choices else 1)
-
-
-def _most_slot(plan: SlotsPlan) -> int:
-    """The largest absolute value that can arise: everybody who makes a choice may add a summand."""
-    return plan.most + (plan.choices - 1) * plan.summand * plan.parts
 
 
 def _width(most: int) -> int:
