@@ -12,10 +12,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
-
-MOST_WIDTH = 64
 
 Ints = NDArray[np.int64]
 
@@ -84,7 +81,5 @@ def slots_packing(plan: SlotsPlan, bits: int, chosen: int) -> Packing:
 
 
 def _width(most: int) -> int:
-    width = most.bit_length() + 1
-    if width > MOST_WIDTH:
-        raise ParameterError("The largest possible sum of this plan does not fit 62 bits; use fewer bits a value.")
-    return width
+    """At most 64: a plan's largest sum has 62 bits."""
+    return most.bit_length() + 1
