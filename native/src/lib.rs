@@ -7,11 +7,14 @@ pub mod gradients;
 pub mod histogram;
 pub mod matrix;
 pub mod pads;
+pub mod paillier;
 pub mod portable;
 pub mod predict;
 pub mod sample;
 pub mod splits;
 pub mod threads;
 
+#[cfg(feature = "python")]
+mod paillier_face;
 #[cfg(feature = "python")]
 mod python;

@@ -37,6 +37,19 @@ __all__ = [
     "name_nodes",
     "narrow",
     "pad_keys",
+    "paillier_add",
+    "paillier_add_plain",
+    "paillier_group_sums",
+    "paillier_negate",
+    "paillier_open",
+    "paillier_own_seal",
+    "paillier_own_tables",
+    "paillier_pack",
+    "paillier_primes",
+    "paillier_randomise",
+    "paillier_read",
+    "paillier_table",
+    "paillier_write",
     "row_sides",
     "set_portable_only",
     "softmax",
@@ -316,6 +329,64 @@ def add_pads(words: _U64, keys: _U8, subtract: _Bools, n_threads: int) -> None:
 
     The nonce is zero: a key may serve one request only.
     """
+
+def paillier_primes(bits: int, n_threads: int) -> tuple[_U64, _U64]:
+    """Two primes of half as many bits, from the system's generator (SECRET: 2 x words), and their product n.
+
+    Here and below numbers are rows of words, the lowest first. Ciphertexts and tables are in Montgomery form modulo the
+    square of n; n, primes and `plain` are not. Integers (ciphertexts x fields) lie in the plaintext side by side, each
+    in a field of so many bits as `widths` tells.
+    """
+
+def paillier_table(n: _U64, bases: int, digits: int, window: int, even: bool, n_threads: int) -> _U64:
+    """Powers of random n-th powers (digits x words), so many digits of `window` bits for all bases together.
+
+    `even`: the bases are squares.
+    """
+
+def paillier_own_tables(primes: _U64, digits: int, window: int, n_threads: int) -> _U64:
+    """The same of one base modulo the square of each prime, one table behind the other. SECRET."""
+
+def paillier_own_seal(primes: _U64, tables: _U64, values: _I64, widths: Sequence[int], n_threads: int) -> _U64:
+    """Ciphertexts of these integers, with randomness from the tables."""
+
+def paillier_open(primes: _U64, sealed: _U64, widths: Sequence[int], n_threads: int) -> _I64 | None:
+    """The integers in each ciphertext; none if one holds anything beside its fields."""
+
+def paillier_read(n: _U64, plain: _U64, n_threads: int) -> tuple[int, _U64]:
+    """0 and ciphertexts that came in; or what is wrong, and none.
+
+    1: not below the square of n; 2: 0 or 1; 3: one shares a factor with n.
+    """
+
+def paillier_write(n: _U64, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts out of Montgomery form."""
+
+def paillier_add_plain(n: _U64, sealed: _U64, values: _I64, widths: Sequence[int], n_threads: int) -> _U64:
+    """Ciphertexts with plain integers added."""
+
+def paillier_randomise(n: _U64, table: _U64, blind: bool, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts times random n-th powers: from the table, or, if it has no digits, a fresh power of its own each.
+
+    `blind`: every power of a digit is read, so that memory does not tell which was used.
+    """
+
+def paillier_add(n: _U64, sealed: _U64, others: _U64, n_threads: int) -> _U64:
+    """Ciphertexts of the sums."""
+
+def paillier_negate(n: _U64, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts of the negatives."""
+
+def paillier_group_sums(
+    n: _U64, sealed: _U64, parts: int, codes: _U8, widths: _I64, nodes: tuple[_I64, _I64], n_threads: int
+) -> _U64:
+    """Products of rows' ciphertexts (`parts` a row) for each node, column and group: NOT YET randomised.
+
+    `codes` are columns x rows; `nodes` are the rows of all nodes and where each node's begin.
+    """
+
+def paillier_pack(n: _U64, sealed: _U64, per: int, distance: int, n_threads: int) -> _U64:
+    """Ciphertexts of `per` plaintexts each, side by side at so many bits' distance."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 from hedgerow.errors import ParameterError
 from hedgerow.plan import CutPoints, Protection
+from hedgerow.privacy.paillier import Paillier
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Vertical:
     `active` names it; without a name it is the one party whose table has labels.
     """
 
-    privacy: NoPrivacy
+    privacy: Paillier | NoPrivacy
     active: str | None = None
 
 

@@ -9,11 +9,12 @@ from hedgerow import parts
 from hedgerow.channel import Answer
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import Federation, Horizontal, Vertical
+from hedgerow.federation import Federation, Horizontal, NoPrivacy, Vertical
 from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL
+from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log
 from hedgerow.protocols.party import Owner, Party
@@ -59,8 +60,7 @@ def federated_plan(
 ) -> Plan:
     """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
     if isinstance(federation, Vertical):
-        protection = federation.privacy.protection
-        return Plan(name, who, goal, params, method="vertical", protection=protection, active=active)
+        return Plan(name, who, goal, params, method="vertical", active=active, **ciphered(federation.privacy))
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
         return Plan(name, who, goal, params, method=federation.order, protection="plain")
@@ -79,6 +79,13 @@ def federated_plan(
         party_share=federation.party_share,
         allow_two=two,
     )
+
+
+def ciphered(privacy: Paillier | NoPrivacy) -> dict[str, Any]:
+    """What a plan says of its cipher."""
+    if isinstance(privacy, Paillier):
+        return {"protection": "paillier", "key_bits": privacy.bits}
+    return {"protection": privacy.protection}
 
 
 def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
