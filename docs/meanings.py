@@ -20,7 +20,7 @@ PARAMETERS = {
     "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
     "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
     "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
-    "horizontal federation",
+    "horizontal or vertical federation",
     "min_child_rows": "least number of rows in a child",
     "federation": "how several parties' tables learn together; None: one table",
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
@@ -32,7 +32,7 @@ PARAMETERS = {
 }
 PARAMETER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
-    "federation": "`Horizontal`, `WholeTrees` or None",
+    "federation": "`Horizontal`, `Vertical`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
     "constant_hessian": "True or False",
@@ -45,13 +45,16 @@ PARAMETER_LIMITS = {
 RUN_FILE = {
     "run": {
         "name": "name of the run, and of its folder",
-        "method": "how the parties learn. horizontal: trees from sums over all of them. bagging, sequential: whole "
+        "method": "how the parties learn. horizontal: same columns, trees from sums over all parties. vertical: same "
+        "rows, trees over [all parties' columns](../explanation/vertical.md). bagging, sequential: whole "
         "trees of each party, baselines that protect nothing. alone, pooled: nothing is exchanged; simulations only",
+        "active": "of a vertical run the party that has the labels and drives",
         "folder": "the run's folder; `--folder` of the command line comes first",
         "model": "a second place for the model; `train` only",
     },
     "data": {
-        "label": "column of the labels; LIBSVM files and built-in sets have their own",
+        "label": "column of the labels; LIBSVM files and built-in sets have their own. In a vertical run only the "
+        "active party's file needs it; of the others it is not used",
         "id": "column of the rows' ids, by which rows are held out and drawn; not a feature",
         "weight": "column of the rows' weights; not a feature",
         "categorical": "columns of numbers that are categories",
@@ -65,15 +68,17 @@ RUN_FILE = {
     "partition": {
         "data": "the table that is cut",
         "parties": "how many parties; they are called `party1`, `party2` and so on",
-        "how": "which rows go to whom; see [cut a table into parties](../how-to/partition.md)",
+        "how": "which rows go to whom; see [cut a table into parties](../how-to/partition.md). Not of a vertical "
+        "run, whose columns are dealt out: as many to each, the labels to the first party",
         "alpha": "concentration of the Dirichlet distribution of `quantity` and `labels`",
         "noise": "variance of the Gaussian noise added to the first party's values, twice that to the second's; it "
         "protects nobody",
-        "seed": "seed of the cut",
+        "seed": "seed of the cut; of a vertical run, columns stay in order without one",
     },
     "party": {
         "name": "name of the party, in order of the plan",
-        "data": "its rows; simulations only, a real party names them to `join`",
+        "data": "its rows; simulations only, a real party names them to `join`, the active one of a vertical run "
+        "to `drive`",
         "valid": "its rows for following the metric, in place of a share",
         "fingerprint": "SHA-256 of its certificate; real parties only",
     },
@@ -82,8 +87,9 @@ RUN_FILE = {
         "metric is followed on them"
     },
     "privacy": {
-        "protection": "masked: the driver reads sums over all parties only. plain: it reads every party's own sums, "
-        "from which rows can be reconstructed",
+        "protection": "horizontal. masked: the driver reads sums over all parties only. plain: it reads every party's "
+        "own sums, from which rows can be reconstructed. Vertical. lattice: not there yet. paillier: passive parties "
+        "get sealed gradients. plain: they read every gradient, and with it the labels",
         "i_accept_disclosure": "must be true for plain",
         "allow_two": "lets two real parties run under masks, each of which can learn the other's sums; every owner's "
         "policy must allow it too. A simulation of two runs in any case, and says so",
@@ -92,6 +98,9 @@ RUN_FILE = {
         "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
         "driver reads",
         "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
+        "key_bits": "bits of Paillier keys",
+        "link_mbit": "speed of the link in Mbit/s, for which lattice encryption is laid out; without it bytes cost "
+        "nothing",
     },
     "trees": {
         "kind": "boosted trees, or a random forest",
@@ -101,9 +110,10 @@ RUN_FILE = {
         "base_score": "what every row is predicted before the first tree, as label or probability; else the mean label",
     },
     "driver": {
-        "address": "what parties dial; the driver's certificate must be for this host",
+        "address": "what parties dial; the active party of a vertical run listens. "
+        "The driver's certificate must be for this host",
         "listen": "where the driver listens",
-        "fingerprint": "SHA-256 of the driver's certificate",
+        "fingerprint": "SHA-256 of the driver's certificate; in a vertical run the active party's",
         "ca": "certificate of the authority that signed all the others; needed by `drive` and `join`",
         "crl": "the authority's list of revoked certificates",
         "deadline": "seconds within which every answer must come; also how long a party may be away before it counts "
@@ -113,6 +123,7 @@ RUN_FILE = {
 }
 RUN_FILE_LIMITS = {
     "run.name": "1 to 64 letters, digits, `-`, `_`, `.`",
+    "run.active": "a party",
     "run.folder": "a path",
     "run.model": "a path",
     "data.label": "a column",
@@ -132,6 +143,8 @@ RUN_FILE_LIMITS = {
     "privacy.i_accept_disclosure": "true or false",
     "privacy.allow_two": "true or false",
     "privacy.party_share": "a number above 0 and at most 1",
+    "privacy.key_bits": "2048, 3072 or 4096",
+    "privacy.link_mbit": "a number above 0",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",
@@ -143,6 +156,7 @@ RUN_FILE_LIMITS = {
 RUN_FILE_DEFAULTS = {
     "run.name": "must be given",
     "run.method": "`horizontal`",
+    "run.active": "must be given to a vertical run; with [partition], the first party",
     "run.folder": "`runs/NAME` beside the run file; of a party that joins, `NAME-PARTY`",
     "run.model": "",
     "data.task": "must be given, unless [trees] objective is",
@@ -151,13 +165,16 @@ RUN_FILE_DEFAULTS = {
     "data.first_index": "0 if any file has a column 0, else 1",
     "partition.data": "must be given",
     "partition.parties": "must be given",
+    "partition.seed": "0",
     "party.name": "must be given",
     "party.data": "",
     "party.fingerprint": "",
     "validation.share": "0",
+    "privacy.protection": "`masked`; of a vertical run `lattice`",
+    "privacy.key_bits": "`3072`",
     "driver.address": "must be given",
     "driver.listen": "`0.0.0.0:` and the port of address",
-    "driver.fingerprint": "must be given to run",
+    "driver.fingerprint": "must be given to run; of a vertical run the active party's",
 }
 """Where the code's own default is not what a reader should know."""
 
@@ -166,14 +183,15 @@ POLICY = {
     "own copy of the run file",
     "fewest_parties": "least number of parties whose masked sums are added up for a tree",
     "allow_two": "two masked parties, if the run file has `allow_two` as well",
-    "allow_plain": "the driver may read this party's own sums",
+    "allow_plain": "the driver may read this party's own sums; in a vertical run, nothing is sealed",
     "allow_local_cuts": "the driver may read this party's own quantiles",
     "allow_whole_trees": "others may read trees grown on this party's rows alone",
     "allow_continue": "the run may go on without a party that is lost",
     "allow_party_sampling": "trees may be grown over some of the parties",
-    "min_cut_rows": "the run's `min_cut_rows` must be at least this",
+    "min_cut_rows": "the run's `min_cut_rows` must be at least this (horizontal and vertical runs)",
     "min_child_rows": "the run's `min_child_rows` must be at least this",
     "most_trees": "the run's `n_estimators` must be at most this",
+    "min_key_bits": "the Paillier keys of a vertical run must have at least so many bits",
     "columns": "the only columns of the table that are used and named to others",
 }
 

@@ -47,7 +47,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         share, constraints = own["colsample_bynode"], own.get("monotone_constraints")
         chosen: dict[str, Any] = {n: own[n] for n in names}
         if own["min_cut_rows"] is None:
-            chosen["min_cut_rows"] = LEAST_CUT_ROWS if isinstance(own["federation"], Horizontal) else 1
+            chosen["min_cut_rows"] = LEAST_CUT_ROWS if isinstance(own["federation"], Horizontal | Vertical) else 1
         chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
         return TreeParams(
             **chosen,

@@ -15,7 +15,7 @@ class Policy:
     fewest_parties: int = FEWEST_MASKED
     allow_two: bool = False
     allow_plain: bool = False
-    """The driver may read this party's own sums."""
+    """The driver may read this party's own sums; in a vertical run nothing is sealed."""
     allow_local_cuts: bool = False
     """The driver may read this party's own quantiles."""
     allow_whole_trees: bool = False
@@ -26,6 +26,8 @@ class Policy:
     min_cut_rows: int = 50
     min_child_rows: int = 1
     most_trees: int = 10_000
+    min_key_bits: int = 2048
+    """Of Paillier keys."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
 
@@ -33,7 +35,7 @@ class Policy:
         """Refuse a plan that these rules do not allow, with the rule's name."""
         if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
-        whole = plan.method != "horizontal"
+        whole = plan.method in ("bagging", "sequential")
         refused = [
             (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
             (not whole and plan.protection == "plain" and not self.allow_plain, "has no protection", "allow_plain"),
@@ -42,6 +44,7 @@ class Policy:
                 "shows quantiles",
                 "allow_local_cuts",
             ),
+            (self._weak(plan), f"has keys of only {plan.key_bits} bits", "min_key_bits"),
             (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
             (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
@@ -61,9 +64,12 @@ class Policy:
         masked = plan.protection == "masked" and plan.method == "horizontal"
         return masked and plan.drawn(len(plan.members)) < self.fewest(plan)
 
+    def _weak(self, plan: Plan) -> bool:
+        return plan.protection == "paillier" and plan.key_bits < self.min_key_bits
+
     def _too_fine(self, plan: Plan) -> bool:
         by_counts = plan.method == "horizontal" and plan.cut_points == "counts"
-        return by_counts and plan.params.min_cut_rows < self.min_cut_rows
+        return (by_counts or plan.method == "vertical") and plan.params.min_cut_rows < self.min_cut_rows
 
 
 ALLOW_ALL = Policy(

@@ -193,7 +193,7 @@ WRONG = {
     "a key twice": (RUN + 'name = "again"\n', "in line 3"),
     "no name": ("[run]\n" + DATA + CUT, "[run] lacks name"),
     "a name that is no folder's": (WHOLE.replace("credit", "../credit"), "[run] name must be 1 to 64 letters"),
-    "an unknown method": (RUN + 'method = "vertical"\n' + DATA + CUT, "[run] method must be one of horizontal"),
+    "an unknown method": (RUN + 'method = "diagonal"\n' + DATA + CUT, "[run] method must be one of horizontal"),
     "no task": (RUN + CUT, "[data] lacks task"),
     "a task that is no word": (RUN + "[data]\ntask = 1\n" + CUT, "[data] task must be one of classify, regress"),
     "a label that is no text": (RUN + DATA + "label = 3\n" + CUT, "[data] label must be text in quotes; it is 3"),

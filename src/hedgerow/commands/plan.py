@@ -26,11 +26,17 @@ Columns = Annotated[
 ]
 
 
-def plan(run: Run, columns: Columns = None) -> None:
+Rows = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of rows of a vertical run, where the data is not at hand.", show_default=False),
+]
+
+
+def plan(run: Run, columns: Columns = None, rows: Rows = None) -> None:
     """Show who will see what in a run, and its cost in bytes and seconds, before anything runs."""
     described = open_run(run)
     agreed, is_real = _plan(described)
-    shape, source = _shape(described, agreed, columns)
+    shape, source = _shape(described, agreed, columns, rows)
     told = described.disclosed()
     for sentence in described.notes:
         if sentence not in told:
@@ -56,10 +62,14 @@ def _plan(run: RunFile) -> tuple[Plan, bool]:
     return run.plan(tuple(Member(name, name) for name in run.names)), False
 
 
-def _shape(run: RunFile, agreed: Plan, columns: int | None) -> tuple[Shape, str]:
+def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) -> tuple[Shape, str]:
     """The shape of the data, and where it is known from."""
+    if rows is not None and (columns is None or not agreed.active):
+        raise ParameterError("--rows goes with --columns, the columns of a passive party, in a vertical run.")
     if columns is not None:
-        return Shape.wide(columns, agreed.params.max_bin), f"{columns} columns, every bin used, and two classes"
+        told = f"{columns} columns, every bin used, and two classes"
+        shown = f"{rows} rows, {told}; {agreed.protection} encryption" if agreed.active else told
+        return Shape.wide(columns, agreed.params.max_bin, rows), shown
     sources = [run.partition.data] if run.partition is not None else [entry.data for entry in run.parties]
     files = [source for source in sources if isinstance(source, Path)]
     if any(source is None for source in sources):
@@ -69,8 +79,11 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None) -> tuple[Shape, str]
         raise ParameterError(
             "The data is larger than 50 MB and is not read for this; say how wide it is with --columns."
         )
-    tables = list(party_tables(run).training.values())
-    shape = Shape.of(tables, agreed, threads_of(None))
+    tables = party_tables(run).training
+    if agreed.active:
+        shape = Shape.by_columns(tables, agreed, threads_of(None))
+        return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns of the mean passive party"
+    shape = Shape.of(list(tables.values()), agreed, threads_of(None))
     return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns, {shape.n_bins} bins"
 
 

@@ -13,9 +13,9 @@ from hedgerow.errors import ParameterError
 from hedgerow.identity import Identity
 from hedgerow.policy import Policy
 from hedgerow.run import local_run, real_run
-from hedgerow.run.described import BASELINES
-from hedgerow.run.folder import MODEL
+from hedgerow.run.folder import MODEL, PART
 from hedgerow.run.local_run import Outcome
+from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.runfile import open_run
 from hedgerow.threads import threads_of
@@ -35,6 +35,10 @@ Key = Annotated[Path, typer.Option(help="Own key, PEM.", show_default=False)]
 Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)]
 Name = Annotated[str, typer.Option("--as", help="Own name, as the run file has it.", show_default=False)]
 OwnData = Annotated[Path, typer.Option("--data", help="Own rows: CSV, TSV, Parquet or LIBSVM.", show_default=False)]
+ActiveData = Annotated[
+    Path | None,
+    typer.Option("--data", help="Own rows of the active party, with labels; vertical runs only.", show_default=False),
+]
 OwnValid = Annotated[
     Path | None, typer.Option("--valid", help="Own rows that the metric is followed on.", show_default=False)
 ]
@@ -144,18 +148,22 @@ def drive(
     run_file: RunPath,
     cert: Certificate,
     key: Key,
+    data: ActiveData = None,
+    valid: OwnValid = None,
     folder: Folder = None,
     resume: Resume = False,
     n_jobs: Jobs = None,
 ) -> None:
-    """Drive a run of real parties, which dial in; prints who is here."""
+    """Drive a run of real parties, which dial in; of a vertical run, as the active party with its own data."""
     run, identity = open_run(run_file), Identity.load(cert, key)
+    if valid is not None and data is None:
+        raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")
     for sentence in run.notes:
         note(sentence)
     place = folder or run.folder
     with _resumable(place, kept=True), live(run.params.n_estimators) as shown:
         options = real_run.Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        driven = real_run.drive(run, identity, options)
+        driven = real_run.drive(run, identity, options, None if data is None else real_run.Own(data, valid))
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
     if driven.model.metric is not None and driven.model.history:
         rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
@@ -182,4 +190,5 @@ def join(
     with live(run.params.n_estimators, bar=False) as shown:
         place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
     typer.echo(f"folder: {place}")
-    typer.echo(f"model: {place / MODEL}")
+    file = real_run.kept_file(run)
+    typer.echo(f"{'part' if file == PART else 'model'}: {place / file}")

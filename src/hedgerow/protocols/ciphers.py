@@ -1,6 +1,6 @@
 """The cipher that a plan names."""
 
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.paillier import Paillier
@@ -13,4 +13,4 @@ def cipher_of(plan: Plan) -> Cipher:
         return Paillier(plan.key_bits)
     if plan.protection == "plain":
         return Unencrypted()
-    raise ProtocolError(f"This hedgerow has no cipher called {plan.protection!r}.")
+    raise ParameterError(f'This hedgerow has no {plan.protection} encryption; use protection = "paillier".')

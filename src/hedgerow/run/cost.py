@@ -4,7 +4,7 @@ Trees are reckoned full, so this is an upper estimate; most trees are smaller. A
 (see `messages`), the few bytes around them left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow.data.table import Table
+from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
 from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
+from hedgerow.run.cost_by_columns import Sizes, levels
 from hedgerow.trees import bins
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 from hedgerow.trees.losses import LabelFacts
@@ -26,8 +28,9 @@ CONSENT = 550
 """A key, a certificate and a signature."""
 COLUMN = 40
 """A column's name and kind."""
-PREFIX, CUT, NODE, VALUE = 9, 65, 16, 4
-"""Items of AskCounts, of a list of cuts, of a list of nodes; a leaf's value."""
+PREFIX, CUT, MOVE, NODE, VALUE = 9, 65, 24, 16, 4
+"""Items of AskCounts, of lists of cuts, of moves and of nodes; a leaf's value."""
+HASH = 32
 TREE_NODE, SAVED_NODE = 33, 100
 """A node of trees as they travel, and in a model file."""
 
@@ -42,11 +45,12 @@ class Shape:
     n_rows: int | None = None
     """Rows of all parties together, where they are known."""
     n_classes: int = 2
+    """In a vertical run columns and bins are the mean passive party's, and rows everybody's."""
 
     @classmethod
-    def wide(cls, columns: int, max_bin: int) -> "Shape":
-        """Of so many columns, nothing else being known: every bin is used."""
-        return cls(columns, columns * max_bin)
+    def wide(cls, columns: int, max_bin: int, n_rows: int | None = None) -> "Shape":
+        """Of so many columns, nothing else being known but perhaps the rows: every bin is used."""
+        return cls(columns, columns * max_bin, n_rows)
 
     @classmethod
     def of(cls, tables: list[Table], plan: Plan, threads: int = 1) -> "Shape":
@@ -55,9 +59,26 @@ class Shape:
         n_categories = np.array([len(column.categories) for column in largest.columns], np.int64)
         few = max(1, plan.params.min_cut_rows // len(tables))
         grid, _ = bins.find(largest.values, largest.absent, n_categories, plan.params.max_bin, few, threads)
-        labels: set[Any] = set().union(*(np.unique(t.labels).tolist() for t in tables if t.labels is not None))
-        n_classes = len(labels) if plan.goal.objective is None else 2
-        return cls(largest.n_columns, int(grid.offsets[-1]), sum(table.n_rows for table in tables), n_classes)
+        return cls(largest.n_columns, int(grid.offsets[-1]), sum(t.n_rows for t in tables), _n_classes(tables, plan))
+
+    @classmethod
+    def by_columns(cls, tables: Mapping[str, Table], plan: Plan, threads: int = 1) -> "Shape":
+        """Of a vertical run whose tables lie here."""
+        passive = [tables[name] for name in plan.answering]
+        n_bins = 0
+        for table in passive:
+            n_categories = np.array([len(column.categories) for column in table.columns], np.int64)
+            most, few = plan.params.max_bin, plan.params.min_cut_rows
+            n_bins += int(bins.find(table.values, table.absent, n_categories, most, few, threads)[0].offsets[-1])
+        n_columns, n = sum(table.n_columns for table in passive), len(passive)
+        return cls(ceil(n_columns / n), ceil(n_bins / n), passive[0].n_rows, _n_classes(list(tables.values()), plan))
+
+
+def _n_classes(tables: list[Table], plan: Plan) -> int:
+    if plan.goal.objective is not None:
+        return 2
+    labels: set[Any] = set().union(*(np.unique(t.labels).tolist() for t in tables if t.labels is not None))
+    return len(labels)
 
 
 @dataclass(frozen=True)
@@ -101,9 +122,12 @@ class Cost:
 
 def cost(plan: Plan, shape: Shape) -> Cost:
     """The cost of a plan on data of this shape."""
-    kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
-    lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
-    return Cost(tuple(line for line in lines if line.times), len(plan.members))
+    if plan.method == "vertical":
+        lines = [*_by_columns(plan, shape)]
+    else:
+        kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
+        lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
+    return Cost(tuple(line for line in lines if line.times), len(plan.answering))
 
 
 def _told(message: str, n_bytes: float) -> Iterator[Line]:
@@ -180,6 +204,38 @@ def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
         return
     yield Line("AskTrees", 1, trees * (n - 1) / 2 / n, trip=True)
     yield Line("OwnTrees", 1, trees * (n + 1) / 2 / n)
+
+
+def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
+    """A vertical run, for the mean passive party; each is asked for sides at its share of the cuts."""
+    if shape.n_rows is None:
+        raise ParameterError("The cost of a vertical run depends on its rows; say how many with --rows.")
+    yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
+    yield Line("Consent", 1, CONSENT)
+    yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
+    yield Line("Facts", 1, WORD)
+    yield Line("AskColumns", 1, 2 * HASH, trip=True)
+    yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
+    yield from _told("BeginSealed", 6 * WORD)
+    yield from _sealed_trees(plan, shape, shape.n_rows)
+    yield from _told("KeepPart", 6 * WORD)
+
+
+def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
+    rounds, width, cut = plan.params.n_estimators, _per_round(plan, shape), _levels(plan, shape)
+    asked = [1, *(ceil(n / 2) for n in cut[1:])]
+    drawn = ceil(n_rows * plan.params.subsample)
+    sizes = Sizes(drawn, width, shape.n_bins - shape.columns, shape.columns)
+    steps = list(levels(plan, sizes, asked))
+    bits, share = width * n_rows / 8, 1 / len(plan.members)
+    moved = sum(n * MOVE for n in cut[:-1]) * width + (len(cut) - 1) * bits
+    keys = sum(step.key + step.sealed for step in steps)
+    yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
+    yield Line("SealedSums", rounds * len(cut), rounds * sum(step.returned for step in steps))
+    yield Line("AskSides", rounds * len(cut), rounds * sum(cut) * CUT * width * share, trip=True)
+    yield Line("Sides", rounds * len(cut), rounds * len(cut) * bits * share)
+    yield Line("EndRound", rounds, rounds * WORD, trip=True)
+    yield Line("Done", rounds, rounds)
 
 
 # Sizes

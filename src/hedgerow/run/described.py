@@ -7,7 +7,9 @@ from typing import Any, Literal, cast
 
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.plan import Goal, Member, Method, Plan
+from hedgerow.plan import Goal, Member, Plan
+from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.run.method_keys import BASELINES, WHOLE_TREES, active_of, check_method, check_who
 from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
 from hedgerow.run.section import Source
 from hedgerow.run.sections import METHODS, Sections
@@ -15,8 +17,7 @@ from hedgerow.run.simulate import federated_plan
 from hedgerow.run.tree_section import FOREST, TreeSection
 from hedgerow.trees.params import TreeParams
 
-RunMethod = Literal["horizontal", "bagging", "sequential", "alone", "pooled"]
-BASELINES = ("alone", "pooled")
+RunMethod = Literal["horizontal", "vertical", "bagging", "sequential", "alone", "pooled"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class RunFile:
     """What the user should know, in sentences."""
     model: Path | None = None
     """Where the model is written besides the run's folder."""
+    active: str = ""
+    """In a vertical run the party that has the labels."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,11 +63,23 @@ class RunFile:
                 raise ParameterError(
                     f"[[party]] {entry.name!r} lacks its fingerprint; copy it from `hedgerow certs show`."
                 )
-        if not self.driver.fingerprint:
+        return self.plan(tuple(Member(e.name, e.fingerprint) for e in self.parties), self._driver_of(self.driver))
+
+    def _driver_of(self, driver: DriverOptions) -> str:
+        """The fingerprint of whoever drives: a driver's own, or in a vertical run the active party's."""
+        if self.active:
+            own = next(entry.fingerprint for entry in self.parties if entry.name == self.active)
+            if driver.fingerprint not in ("", own):
+                raise ParameterError(
+                    f"[driver] fingerprint is not that of {self.active!r}, the active party, which drives a vertical "
+                    "run; leave it out."
+                )
+            return own
+        if not driver.fingerprint:
             raise ParameterError("[driver] lacks its fingerprint; copy it from `hedgerow certs show`.")
-        if any(entry.fingerprint == self.driver.fingerprint for entry in self.parties):
+        if any(entry.fingerprint == driver.fingerprint for entry in self.parties):
             raise ParameterError("[driver] fingerprint is that of a party; make a certificate for each of them.")
-        return self.plan(tuple(Member(e.name, e.fingerprint) for e in self.parties), self.driver.fingerprint)
+        return driver.fingerprint
 
     def disclosed(self) -> list[str]:
         """What a plan of so many parties, or of whole trees, lets them learn of each other, in sentences."""
@@ -78,6 +93,11 @@ class RunFile:
         """The driver's fingerprint, or a word in its place where it is still to come."""
         return "" if self.driver is None else self.driver.fingerprint or "driver"
 
+    def check_cipher(self) -> None:
+        """Refuse encryption that cannot be had, before any data is read."""
+        if self.method == "vertical":
+            cipher_of(self._vertical(tuple(Member(name, name) for name in self.names), self._coordinator))
+
     def check_files(self) -> None:
         """Refuse a simulation whose data is not there, before anything is read."""
         for entry in self.parties:
@@ -89,7 +109,7 @@ class RunFile:
         for place, source in self._sources():
             if isinstance(source, Path) and not source.is_file():
                 raise DataError(f"{place} names {source}, which is not a file; check the path.")
-            if isinstance(source, Path) and self.data.label is None and not self._has_own_label(source):
+            if isinstance(source, Path) and self.data.label is None and not self._needs_no_label(place, source):
                 raise ParameterError(f'[data] lacks label, which {source.name} needs; add label = "COLUMN".')
 
     def _sources(self) -> list[tuple[str, Source | None]]:
@@ -98,7 +118,10 @@ class RunFile:
         named = [(f"[[party]] {e.name!r} {key}", getattr(e, key)) for e in self.parties for key in ("data", "valid")]
         return [*cut, *named, ("[data] test", self.data.test)]
 
-    def _has_own_label(self, file: Path) -> bool:
+    def _needs_no_label(self, place: str, file: Path) -> bool:
+        """Whether a file has labels of its own, or is a passive party's."""
+        if self.active and place.startswith("[[party]]") and not place.startswith(f"[[party]] {self.active!r}"):
+            return True
         suffix = Path(file.name.lower().removesuffix(".gz")).suffix.removeprefix(".")
         return (suffix in LIBSVM) if self.data.format is None else self.data.format == "libsvm"
 
@@ -106,13 +129,23 @@ class RunFile:
         if self.method in BASELINES:
             raise ParameterError(
                 f"[run] method {self.method} is a baseline in which nobody exchanges anything, so there is no plan; "
-                "use horizontal, bagging or sequential."
+                "use horizontal, vertical, bagging or sequential."
             )
-        method, privacy = cast(Method, self.method), self.privacy
+        if self.method == "vertical":
+            return self._vertical(members, coordinator)
+        method, privacy = cast(Any, self.method), self.privacy
         plan = federated_plan(members, privacy.federation(method), self.goal, self.params, notes, self.name)
         two = privacy.allow_two if coordinator else plan.allow_two
         more = {"columns": privacy.columns, "on_loss": privacy.on_loss, "allow_two": two, "coordinator": coordinator}
         return replace(plan, **cast(Any, more))
+
+    def _vertical(self, members: tuple[Member, ...], coordinator: str) -> Plan:
+        privacy = self.privacy
+        return Plan(
+            self.name, members, self.goal, self.params, method="vertical", protection=privacy.protection,
+            on_loss=privacy.on_loss, active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
+            coordinator=coordinator,
+        )  # fmt: skip
 
 
 def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[str] = ()) -> RunFile:
@@ -123,65 +156,27 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     trees = TreeSection.of(sections.section("trees"))
     data = sections.data(numbers=trees.objective is not None)
     partition, parties, share = sections.partition(), sections.parties(), sections.validation_share()
-    privacy, driver = sections.privacy(), sections.driver()
-    _check_who(partition, parties, driver, method)
-    _check_method(sections, method, driver)
+    check_who(partition, parties, driver := sections.driver(), method)
+    check_method(sections, method, driver)
+    privacy = sections.privacy(vertical=method == "vertical")
+    names = partition.names if partition is not None else tuple(entry.name for entry in parties)
     own_rows = share > 0 or any(entry.valid is not None for entry in parties)
-    follows = method not in ("bagging", "sequential")
+    follows = method not in WHOLE_TREES
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
     run = RunFile(
         path, name, method, head.path("folder") or folder / "runs" / name, data, partition, parties, share, privacy,
-        trees.goal(data.task, data.label, follows and (own_rows or asked)), trees.params(method == "horizontal"),
-        driver, tuple(notes), head.path("model"),
+        trees.goal(data.task, data.label, follows and (own_rows or asked)),
+        trees.params(method in ("horizontal", "vertical")), driver, tuple(notes), head.path("model"),
+        active_of(sections, method, names),
     )  # fmt: skip
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
-
-
-def _check_who(
-    partition: PartitionOptions | None,
-    parties: tuple[PartyEntry, ...],
-    driver: DriverOptions | None,
-    method: RunMethod,
-) -> None:
-    """One way of naming the parties, and real ones only where they exchange something."""
-    if partition is not None and parties:
-        raise ParameterError("[partition] and [[party]] exclude each other; keep one of them.")
-    if partition is None and not parties:
-        raise ParameterError("There are no parties; add [partition], or a [[party]] for each.")
-    if driver is not None and partition is not None:
-        raise ParameterError("[partition] is a simulation and [driver] is for real parties; keep one of them.")
-    if driver is not None and method in BASELINES:
-        raise ParameterError(f"[run] method {method} is a simulation without a driver; leave out [driver].")
-
-
-def _check_method(sections: Sections, method: RunMethod, driver: DriverOptions | None) -> None:
-    """What whole trees of one party have no use for, and what real parties keep to themselves."""
-    if driver is not None and "test" in sections.section("data"):
-        raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
-    if method not in ("bagging", "sequential"):
-        return
-    privacy, trees = sections.section("privacy"), sections.section("trees")
-    if privacy.given.get("protection") == "masked":
-        raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
-                                          "each party; use method horizontal, or leave it out.")  # fmt: skip
-    for section, keys in (
-        (privacy, ("allow_two", "on_loss", "party_share", "cut_points")),
-        (trees, ("early_stopping_rounds", "eval_metric")),
-    ):
-        for key in keys:
-            if key in section:
-                raise section.wrong(key, f"does not go with method {method}, in which each party grows its trees "
-                                         "alone; leave it out.")  # fmt: skip
-    if method == "sequential" and trees.given.get("kind") == "forest":
-        raise trees.wrong("kind", '= "forest" does not go with method sequential, whose trees learn from those '
-                                  "before them; use bagging.")  # fmt: skip
 
 
 def _notes(run: RunFile, sections: Sections, trees: TreeSection) -> list[str]:
     notes = []
     if run.method in BASELINES and "privacy" in sections:
         notes.append(f"[privacy] has no effect with method {run.method}, in which nothing is exchanged.")
-    if run.method in ("bagging", "sequential") and (run.validation_share > 0 or any(e.valid for e in run.parties)):
+    if run.method in WHOLE_TREES and (run.validation_share > 0 or any(e.valid for e in run.parties)):
         notes.append(f"With method {run.method} no metric is followed; validation rows are only held out.")
     if trees.kind == "forest" and "colsample_bynode" not in trees.section:
         notes.append(

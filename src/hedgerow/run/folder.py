@@ -4,8 +4,9 @@ manifest.json   what the run is, and once it is finished, what became known to w
 audit.log       every message that left or came
 checkpoint      how far it has come (the driver's)
 model.json      the model
+part.json       a passive party's part of a vertical model: the thresholds of its own columns
 metrics.json    how the metric went, and the final metrics
-parties/NAME/audit.log   in a simulation, each party's own log
+parties/NAME/   in a simulation, each party's own audit.log and part.json
 """
 
 import hashlib
@@ -21,7 +22,8 @@ from hedgerow.files import write_whole
 from hedgerow.run import manifest
 from hedgerow.run.manifest import FINISHED, About
 
-MANIFEST, LOG, MODEL, METRICS, CHECKPOINT = "manifest.json", "audit.log", "model.json", "metrics.json", "checkpoint"
+MANIFEST, LOG, METRICS, CHECKPOINT = "manifest.json", "audit.log", "metrics.json", "checkpoint"
+MODEL, PART = "model.json", "part.json"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _NEEDED = ("status", "role", "who", "plan", "data")
 
@@ -65,7 +67,7 @@ class RunFolder:
             "models": hashes,
             **beside,
             "messages": said,
-            "known": manifest.known(said),
+            "known": manifest.known(said, self.about.plan),
             "audit": {LOG: self.log.last} | {f"parties/{n}/{LOG}": log.last for n, log in self.party_logs.items()},
         }
         self.write_json(MANIFEST, whole)

@@ -19,11 +19,12 @@ from hedgerow.plan import Member, Plan
 from hedgerow.protocols.driving import State
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
-from hedgerow.run.described import BASELINES
-from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, RunFolder, check_folder, open_folder
+from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
 from hedgerow.run.manifest import About
+from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.progress import Progress, Recorder, Watch
 from hedgerow.run.runfile import RunFile
+from hedgerow.run.seen import leaks
 from hedgerow.run.simulate import Simulation, members, simulate
 from hedgerow.run.tables import Split
 from hedgerow.saved import encoded, write_whole
@@ -65,6 +66,7 @@ def train(run: RunFile, options: Options) -> Outcome:
     """Run it, from the beginning or from where it stopped."""
     place = options.folder or run.folder
     check_folder(place, options.resume)
+    run.check_cipher()
     local = _Local(run, options, tables.party_tables(run), place)
     return _baseline(local) if run.method in BASELINES else _federated(local)
 
@@ -74,7 +76,9 @@ class _Local:
 
     def __init__(self, run: RunFile, options: Options, split: Split, place: Path) -> None:
         self.run, self.options, self.split, self.place = run, options, split, place
-        self.notes = list(run.notes)
+        self.notes = [*run.notes, *split.notes]
+        self.parts: dict[str, bytes] = {}
+        """What passive parties keep of a vertical model."""
 
     def open(self, plan: bytes) -> RunFolder:
         """The run's folder."""
@@ -99,7 +103,8 @@ class _Local:
         }
         folder.write_json(METRICS, whole)
         contents = {f"parties/{name}/{MODEL}" if name else MODEL: encoded(model) for name, model in models.items()}
-        kept = folder.finish(contents, {**beside, "notes": self.notes})
+        parts = {f"parties/{name}/{PART}": content for name, content in self.parts.items()}
+        kept = folder.finish({**contents, **parts}, {**beside, "notes": self.notes})
         if self.run.model is not None and MODEL in contents:
             write_whole(self.run.model, contents[MODEL])
         totals = manifest.bytes_by_party(kept["messages"])
@@ -113,7 +118,7 @@ class _Local:
             parts, kind = {name: part for name, part in self.split.valid.items() if part.n_rows}, "validation"
             if not parts:
                 parts, kind = self.split.training, "training"
-            test = partition.pooled({name: tables.shaped_like(t, model.columns) for name, t in parts.items()})
+            test = tables.together(self.run, parts, model.columns)
         return kind, test.n_rows, self.options.measure(model, test, self.options.threads)
 
 
@@ -129,13 +134,14 @@ def _federated(local: _Local) -> Outcome:
             recorder = Recorder(folder.log, local.options.watch)
             simulation = Simulation(
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
-                {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.names}, identities,
-                checkpoint.state, keeping(folder, checkpoint), local.notes,
+                {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
+                checkpoint.state, keeping(folder, checkpoint), local.notes, local.parts,
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
-        return local.finish(folder, {"": model}, {"losses": losses_of(state)}, seconds)
+        beside = {"losses": losses_of(state), "leaks": list(leaks(plan))}
+        return local.finish(folder, {"": model}, beside, seconds)
 
 
 class _NamedLog:

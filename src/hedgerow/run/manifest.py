@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import msgspec
 import hedgerow
 from hedgerow.audit import Line
 from hedgerow.errors import RunError
-from hedgerow.messages import disclosures
+from hedgerow.messages import Disclosure, disclosures
 
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
@@ -84,10 +84,21 @@ def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int
     return totals
 
 
-def known(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What became known to whom: every field of the messages that really crossed."""
+def told(method: str) -> Iterator[Disclosure]:
+    """Every field of every message, but for those that are always empty in a run of this method."""
+    for line in disclosures():
+        if method != "vertical" or line.message != "Facts" or line.field == "validated":
+            yield line
+
+
+def known(messages: Sequence[Mapping[str, Any]], plan: bytes) -> list[dict[str, str]]:
+    """What became known to whom: every field of the messages that really crossed; nothing is sealed by a plain plan."""
     crossed = {row["type"] for row in messages}
-    return [dict(line._asdict()) for line in disclosures() if line.message in crossed]
+    agreed = msgspec.json.decode(plan)
+    lines = [line for line in told(str(agreed.get("method"))) if line.message in crossed]
+    if agreed.get("protection") == "plain":
+        lines = [line._replace(how="clear") if line.how == "sealed" else line for line in lines]
+    return [dict(line._asdict()) for line in lines]
 
 
 def check_same(kept: Mapping[str, Any], about: About, where: object) -> None:

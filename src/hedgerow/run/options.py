@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, Vertical, WholeTrees
-from hedgerow.plan import CutPoints, Method, Protection
+from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.plan import CutPoints, Protection
 from hedgerow.run.section import Source
 
 
@@ -31,18 +31,19 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class PartitionOptions:
-    """How one table is cut into parties by `data.partition.rows`."""
+    """How one table is cut into parties by `data.partition`: rows, or in a vertical run columns."""
 
     data: Source
     parties: int
     how: str = "even"
     alpha: float = 0.5
     noise: float = 0.0
-    seed: int = 0
+    seed: int | None = None
+    """None: rows are shuffled by seed 0, columns stay in order."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parties, as `data.partition.rows` names them."""
+        """The parties, as `data.partition` names them."""
         return tuple(f"party{i}" for i in range(1, self.parties + 1))
 
 
@@ -67,15 +68,17 @@ class PrivacyOptions:
     party_share: float = 1.0
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
+    key_bits: int = 0
+    """Of Paillier keys; 0 with any other protection."""
+    link_mbit: float | None = None
+    """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
 
-    def federation(self, method: Method) -> Federation:
+    def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""
         if method == "horizontal":
             hidden = self.protection == "masked"
             privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
             return Horizontal(privacy, self.cut_points, self.columns, self.party_share)
-        if method == "vertical":
-            return Vertical(NoPrivacy(i_accept_disclosure=self.i_accept_disclosure))
         return WholeTrees(method)
 
 

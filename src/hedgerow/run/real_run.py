@@ -10,8 +10,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hedgerow import certs
+from hedgerow import certs, parts
 from hedgerow.channel import Answer
+from hedgerow.data.table import Table
 from hedgerow.errors import (
     HedgerowError,
     IdentityError,
@@ -29,14 +30,16 @@ from hedgerow.policy import Policy
 from hedgerow.protocols.driving import Driver, State
 from hedgerow.protocols.driving import run as drive_run
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.vertical_run import Active
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
-from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, RunFolder, check_folder, open_folder
+from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
 from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
 from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch
 from hedgerow.run.runfile import RunFile, Source
+from hedgerow.run.seen import leaks
 from hedgerow.saved import MOST_BYTES, decoded, encoded
 from hedgerow.transports.grpc_driver import GrpcTransport
 from hedgerow.transports.grpc_party import serve
@@ -62,6 +65,14 @@ class Options:
     say: Say = lambda _: None
 
 
+@dataclass(frozen=True)
+class Own:
+    """The files that a party brings."""
+
+    data: Source
+    valid: Source | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Driven:
     """What the driver of a finished run has."""
@@ -72,30 +83,59 @@ class Driven:
     bytes: Mapping[str, tuple[int, int]]
 
 
-def drive(run: RunFile, identity: Identity, options: Options) -> Driven:
-    """Drive a run of real parties; whatever ends it, they are told."""
+def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = None) -> Driven:
+    """Drive a run of real parties, a vertical one as its active party; whatever ends it, they are told."""
     plan, place = run.real_plan(), options.folder or run.folder
     settings = _settings(run)
-    _check_own(identity, settings.fingerprint, "[driver]", settings)
-    about = About(run.name, "driver", "driver", run.method, plan.text)
+    _check_own(identity, plan.coordinator, f"[[party]] {plan.active!r}" if plan.active else "[driver]", settings)
+    check_folder(place, options.resume)
+    active = _active(run, plan, own, options)
+    about = About(run.name, "driver", plan.active or "driver", run.method, plan.text)
     with (
         closing(open_folder(place, about, options.resume)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
         _listening(settings, identity, plan, folder, options.say) as transport,
     ):
-        options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.names)}.")
+        options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.answering)}.")
         recorder = Recorder(folder.log, options.watch)
         driver = Driver(
             plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
-            [recorder.after_round], keeping(folder, checkpoint), options.say,
+            [recorder.after_round], keeping(folder, checkpoint), options.say, active,
         )  # fmt: skip
         model, state = drive_run(driver, checkpoint.state)
-        return _driven(folder, model, state, checkpoint.seconds)
+        return _driven(folder, plan, model, state, checkpoint.seconds)
 
 
-def _driven(folder: RunFolder, model: Model, state: State, seconds: list[float]) -> Driven:
+def _active(run: RunFile, plan: Plan, own: Own | None, options: Options) -> Active | None:
+    """The active party's tables; a driver without data has none."""
+    if not plan.active:
+        if own is not None:
+            raise ParameterError(f"--data and --valid do not go with method {run.method}, whose driver has no data.")
+        return None
+    if own is None:
+        raise ParameterError(f"--data is missing; {plan.active!r}, who drives a vertical run, names its own table.")
+    run.check_cipher()
+    _check_followed(plan, own.valid)
+    table, valid = _own_tables(run, plan.active, own, options.say)
+    return Active(table, valid)
+
+
+def _own_tables(run: RunFile, name: str, own: Own, say: Say) -> tuple[Table, Table | None]:
+    notes: list[str] = []
+    found = tables.own_tables(run, name, own.data, own.valid, notes)
+    for sentence in notes:
+        say(sentence)
+    return found
+
+
+def _check_followed(plan: Plan, valid: Source | None) -> None:
+    if plan.active and valid is not None and not plan.goal.follow:
+        raise ParameterError("--valid has no use, because the run follows no metric; add [trees] eval_metric.")
+
+
+def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float]) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
-    kept = folder.finish({MODEL: encoded(model)}, {"losses": losses_of(state), "notes": []})
+    kept = folder.finish({MODEL: encoded(model)}, {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []})
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
 
@@ -110,9 +150,9 @@ def _listening(
         if what in _EVENTS:
             folder.log.note(f"party {what}", party=who)
 
-    ca = _ca(settings)
+    ca, pins = _ca(settings), {name: plan.fingerprints[name] for name in plan.answering}
     transport = GrpcTransport(
-        settings.listen, identity, ca, plan.fingerprints, revoked=_revoked(settings, ca), run=plan.digest,
+        settings.listen, identity, ca, pins, revoked=_revoked(settings, ca), run=plan.digest,
         grace=GONE_AFTER if plan.on_loss == "continue" else settings.deadline, on_event=on_event,
     )  # fmt: skip
     try:
@@ -141,6 +181,11 @@ class Joining:
     identity: Identity
     policy: Policy
 
+    @property
+    def own(self) -> Own:
+        """The files it brings."""
+        return Own(self.data, self.valid)
+
 
 def join(run: RunFile, own: Joining, options: Options) -> Path:
     """Take part in a run until the driver says that it is finished; returns the folder with the model."""
@@ -148,12 +193,16 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     entry = next((entry for entry in run.parties if entry.name == own.name), None)
     if entry is None:
         raise ParameterError(f"{own.name!r} is no party of the run; it names {', '.join(map(repr, plan.names))}.")
+    if own.name == plan.active:
+        raise ParameterError(f"{own.name!r} is the active party, which drives the run; use `hedgerow drive`.")
     _check_own(own.identity, entry.fingerprint, f"[[party]] {own.name!r}", settings)
     policy = replace(own.policy, plan=own.policy.plan or plan.digest.hex())
     policy.check(plan)
+    run.check_cipher()
+    _check_followed(plan, own.valid)
     place = options.folder or run.folder.with_name(f"{run.folder.name}-{own.name}")
     check_folder(place, None)
-    table, valid = tables.own_tables(run, own.name, own.data, own.valid)
+    table, valid = _own_tables(run, own.name, own.own, options.say)
     rows = hashlib.sha256("".join(tables.digest(t) for t in (table, valid) if t is not None).encode()).hexdigest()
     about = About(run.name, "party", own.name, run.method, plan.text)
     with closing(open_folder(place, about, None)) as folder:
@@ -161,18 +210,24 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
         revoked = _revoked(settings, _ca(settings))
         owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, durable=True)
         content = _served(owner, plan, settings, folder, options)
-        folder.finish({MODEL: content}, {"notes": []})
+        folder.finish({kept_file(run): content}, {"leaks": list(leaks(plan)), "notes": []})
     return place
+
+
+def kept_file(run: RunFile) -> str:
+    """What a party has in its folder at the end: the model, or its part of a vertical one."""
+    return PART if run.method == "vertical" else MODEL
 
 
 def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder, options: Options) -> bytes:
     """Answer the driver until it says goodbye; the model that came, to this process or to one before it."""
-    before = folder.path / MODEL
+    file, check = (PART, parts.decoded) if plan.active else (MODEL, decoded)
+    before = folder.path / file
     kept = [before.read_bytes()] if before.exists() else []
 
     def keep_model(content: bytes) -> None:
-        decoded(content, "The model that the driver sent")
-        folder.write(MODEL, content)
+        check(content, "What the driver had this party keep")
+        folder.write(file, content)
         kept.append(content)
 
     def on_event(what: str, who: str) -> None:
@@ -187,7 +242,7 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
         )  # fmt: skip
     except PartyLost as error:
         if kept:
-            raise PartyLost(f"{error} The model had come and is {folder.path / MODEL}.") from None
+            raise PartyLost(f"{error} The model had come and is {before}.") from None
         raise
     if not kept:
         raise RunError("The driver ended the run without a model; ask its operator.")

@@ -3,25 +3,27 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
-from hedgerow.plan import MOST_PARTIES
+from hedgerow.plan import MOST_PARTIES, Protection
+from hedgerow.privacy.paillier import BITS, Paillier
 from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
 from hedgerow.run.section import Section, nearest
 from hedgerow.run.tree_section import TREES
 
-METHODS = ("horizontal", "bagging", "sequential", "alone", "pooled")
+METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
 KEYS: dict[str, tuple[str, ...]] = {
-    "run": ("name", "method", "folder", "model"),
+    "run": ("name", "method", "active", "folder", "model"),
     "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index"),
     "partition": ("data", "parties", "how", "alpha", "noise", "seed"),
     "party": ("name", "data", "valid", "fingerprint"),
     "validation": ("share",),
     "privacy": (
-        "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns",
+        "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
+        "link_mbit",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -29,6 +31,16 @@ KEYS: dict[str, tuple[str, ...]] = {
 SECTIONS = tuple("[[party]]" if name == "party" else f"[{name}]" for name in KEYS)
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 LONGEST_WAIT = 1e9
+FASTEST = 1e6
+"""Mbit/s of a link."""
+PLAIN_ROWS = (
+    '= "plain" lets the driver read every party\'s own sums, from which rows can be reconstructed; add '
+    'i_accept_disclosure = true if that is meant, or use "masked".'
+)
+PLAIN_COLUMNS = (
+    '= "plain" lets the passive parties read every gradient, and with it the labels; add i_accept_disclosure = true if '
+    'that is meant, or use "lattice".'
+)
 
 
 class Sections:
@@ -78,7 +90,7 @@ class Sections:
             section.word("how", HOWS, "even"),
             section.number("alpha", 0.5, 0, MOST_ALPHA, f"a number above 0 and at most {MOST_ALPHA:g}"),
             section.number("noise", 0.0, -5e-324, 1e300, "a number of at least 0"),
-            section.whole("seed", 0, 2**63 - 1) or 0,
+            section.whole("seed", 0, 2**63 - 1),
         )
 
     def parties(self) -> tuple[PartyEntry, ...]:
@@ -110,24 +122,23 @@ class Sections:
         meaning = "a number from 0 to below 1"
         return section.number("share", 0.0, -5e-324, 1 - 2**-53, meaning)
 
-    def privacy(self) -> PrivacyOptions:
-        """[privacy]."""
+    def privacy(self, vertical: bool) -> PrivacyOptions:
+        """[privacy]; `vertical` says whether the parties have different columns."""
         section = self.section("privacy")
+        protection = section.word("protection", get_args(Protection), "lattice" if vertical else "masked")
         options = PrivacyOptions(
-            cast(Any, section.word("protection", ("masked", "plain"), "masked")),
+            cast(Any, protection),
             section.flag("i_accept_disclosure"),
             section.flag("allow_two"),
             cast(Any, section.word("on_loss", ("wait", "continue"), "wait")),
             section.number("party_share", 1.0, 0, 1, "a number above 0 and at most 1"),
             cast(Any, section.word("cut_points", ("counts", "local"), "counts")),
             cast(Any, section.word("columns", ("shared", "all"), "shared")),
+            _key_bits(section, protection),
+            _link(section, protection),
         )
-        if options.protection == "plain" and not options.i_accept_disclosure:
-            raise section.wrong(
-                "protection",
-                '= "plain" lets the driver read every party\'s own sums, from which rows can be reconstructed; add '
-                'i_accept_disclosure = true if that is meant, or use "masked".',
-            )
+        if protection == "plain" and not options.i_accept_disclosure:
+            raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)
         return options
 
     def driver(self) -> DriverOptions | None:
@@ -159,6 +170,27 @@ def _strange(name: str) -> str:
     if homes:
         return f"{name!r} stands outside its section; put it below {' or '.join(homes)}."
     return f"There is no section {f'[{name}]'!r}; {nearest(f'[{name}]', SECTIONS)}"
+
+
+def _key_bits(section: Section, protection: str) -> int:
+    """The bits of Paillier keys; 0 where there are none."""
+    if protection != "paillier":
+        if "key_bits" in section:
+            raise section.wrong("key_bits", 'goes only with protection = "paillier"; add that, or leave it out.')
+        return 0
+    bits = section.given.get("key_bits", Paillier().bits)
+    if type(bits) is not int or bits not in BITS:
+        raise section.wrong("key_bits", f"must be one of {', '.join(map(str, BITS))}; it is {bits!r}.")
+    return bits
+
+
+def _link(section: Section, protection: str) -> float | None:
+    """The speed of the link that lattice encryption is laid out for."""
+    if "link_mbit" not in section:
+        return None
+    if protection != "lattice":
+        raise section.wrong("link_mbit", 'goes only with protection = "lattice"; add that, or leave it out.')
+    return section.number("link_mbit", 0.0, 0, FASTEST, f"a number of Mbit/s above 0 and at most {FASTEST:g}")
 
 
 def _address(section: Section, key: str) -> str | None:

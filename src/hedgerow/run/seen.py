@@ -6,8 +6,10 @@ from typing import NamedTuple
 from hedgerow import messages as m
 from hedgerow.federation import LEAST_CUT_ROWS
 from hedgerow.plan import Plan
+from hedgerow.run.manifest import told
 
-HOW = {"clear": "as it is", "masked": "in sum only"}
+HOW = {"clear": "as it is", "masked": "in sum only", "sealed": "sealed", "opened": "opened"}
+PASSIVE = "passive parties"
 
 
 class Sight(NamedTuple):
@@ -24,6 +26,12 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     joining: tuple[type[m.Request] | type[m.Answer], ...] = (
         m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell,
     )  # fmt: skip
+    if plan.method == "vertical":
+        kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
+        return (
+            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
+            m.EndRound, m.KeepPart,
+        )  # fmt: skip
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
     sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
@@ -36,16 +44,30 @@ def sights(plan: Plan) -> list[Sight]:
     """What the driver reads of each party, then what every party reads; a line for each message and how it travels."""
     names = {message.__name__ for message in used(plan)}
     roles = {"party to driver": "driver", "driver to every party": "every party"}
+    if plan.active:
+        roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for direction, who in roles.items():
-        for line in m.disclosures():
+        for line in told(plan.method):
             if line.direction == direction and line.message in names:
-                grouped.setdefault((who, line.message, HOW[line.how]), []).append(line.tells)
-    return [Sight(*key, " · ".join(dict.fromkeys(told))) for key, told in grouped.items()]
+                grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
+    return [Sight(*key, " · ".join(dict.fromkeys(tells))) for key, tells in grouped.items()]
+
+
+def _how(plan: Plan, line: m.Disclosure) -> str:
+    """How a field is read: what is sealed, the active party opens, and without encryption everybody reads it."""
+    if line.how != "sealed":
+        return line.how
+    if plan.protection == "plain":
+        return "clear"
+    return "opened" if line.direction == "party to driver" else "sealed"
 
 
 def leaks(plan: Plan) -> Iterator[str]:
     """What remains to be known in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
+    if plan.method == "vertical":
+        yield from _by_columns(plan)
+        return
     yield "Everybody learns the columns' names, the categories and the classes of all parties together."
     if plan.method != "horizontal":
         return
@@ -60,6 +82,21 @@ def leaks(plan: Plan) -> Iterator[str]:
     if plan.goal.follow:
         yield "The metric on the validation rows of all parties together is known after every tree."
     yield "The driver sees sizes and times of messages; every party keeps all trees and cut points."
+
+
+def _by_columns(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    if plan.protection == "plain":
+        yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
+    yield "Passive parties learn which rows share a node, and so something of the labels and of which rows are alike."
+    yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
+    yield f"{own} learns the owner of each chosen cut and which rows go left there."
+    yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
+    yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
+    yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    if plan.params.min_cut_rows < LEAST_CUT_ROWS:
+        yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
+    yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
 
 
 def _of_sums(plan: Plan) -> Iterator[str]:

@@ -41,6 +41,8 @@ class Simulation:
     """Called with the state after every tree."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
+    parts: dict[str, bytes] = field(default_factory=dict)
+    """Filled with each passive party's part of a vertical model, as it keeps it."""
 
 
 def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
@@ -93,7 +95,8 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     sim = simulation
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
-    answers, kept = {}, dict[str, bytes]()
+    answers: dict[str, Answer] = {}
+    kept = sim.parts if plan.method == "vertical" else {}
     for name in plan.answering:
         identity = sim.identities[name]
         owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))

@@ -1,31 +1,19 @@
 """From the sources that a run names to the parties' tables: rows to learn from, and rows that are held out."""
 
 import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow.data import partition
-from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
-from hedgerow.data.read import LIBSVM, libsvm_first_index, read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError
-from hedgerow.run.options import DataOptions
+from hedgerow.errors import ParameterError
+from hedgerow.run import by_columns
+from hedgerow.run.options import DataOptions, PartitionOptions
+from hedgerow.run.reading import counted, is_libsvm, read, width_of
 from hedgerow.run.runfile import RunFile, Source
-
-_KEYS = {
-    "label": "label",
-    "id_column": "id",
-    "weight": "weight",
-    "categorical": "categorical",
-    "n_columns": "n_columns",
-    "first_index": "first_index",
-}
-_KEYWORD = re.compile(rf"\b({'|'.join(_KEYS)})=")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +22,17 @@ class Split:
 
     training: dict[str, Table]
     valid: dict[str, Table]
+    notes: list[str] = field(default_factory=list)
+    """What the user should know of the files, in sentences."""
 
 
 def party_tables(run: RunFile) -> Split:
     """The tables of all parties of a simulation."""
     if run.partition is not None:
-        cut = run.partition
-        whole = read(_counted(run), cut.data)
-        parts = partition.rows(
-            whole, n=cut.parties, how=cut.how, alpha=cut.alpha, noise=cut.noise, seed=cut.seed, names=cut.names
-        )
-        return _held_out(run, parts)
+        return _held_out(run, _cut(run, run.partition))
     run.check_files()
+    if run.active:
+        return _by_columns(run)
     sources = {entry.name: entry.data for entry in run.parties if entry.data is not None}
     options = _counted(run)
     tables = _alike(options, sources)
@@ -57,20 +44,48 @@ def party_tables(run: RunFile) -> Split:
     return split
 
 
+def _by_columns(run: RunFile) -> Split:
+    """Files with different columns of the same rows."""
+    notes: list[str] = []
+    pairs = by_columns.files(run, notes)
+    valid = {name: beside for name, (_, beside) in pairs.items() if beside is not None}
+    tables = {name: own for name, (own, _) in pairs.items()}
+    if valid and len(valid) < len(tables):
+        lacking = next(name for name in tables if name not in valid)
+        raise ParameterError(f"[[party]] {lacking!r} lacks valid; in a vertical run all parties have it, or none.")
+    if valid:
+        return Split(tables, valid, notes)
+    return replace(_held_out(run, tables), notes=notes)
+
+
+def _cut(run: RunFile, cut: PartitionOptions) -> dict[str, Table]:
+    """One table as several parties': its rows dealt out, or in a vertical run its columns."""
+    whole = read(_counted(run), cut.data)
+    if run.active:
+        return partition.columns(whole, n=cut.parties, seed=cut.seed, names=cut.names)
+    return partition.rows(
+        whole, n=cut.parties, how=cut.how, alpha=cut.alpha, noise=cut.noise, seed=cut.seed or 0, names=cut.names
+    )
+
+
 def _counted(run: RunFile) -> DataOptions:
     """How files are read; LIBSVM files all count their columns from the same number."""
-    options = run.data
     cut = [] if run.partition is None else [run.partition.data]
     named = [source for entry in run.parties for source in (entry.data, entry.valid)]
-    files = [s for s in (*cut, *named, options.test) if isinstance(s, Path) and _is_libsvm(options, s) and s.is_file()]
-    if options.first_index is not None or not files:
-        return options
-    return replace(options, first_index=min(map(libsvm_first_index, files)))
+    return counted(run.data, (*cut, *named, run.data.test))
 
 
-def own_tables(run: RunFile, name: str, data: Source, valid: Source | None) -> tuple[Table, Table | None]:
+def own_tables(
+    run: RunFile, name: str, data: Source, valid: Source | None, notes: list[str]
+) -> tuple[Table, Table | None]:
     """The tables of one party, in its own process."""
-    alone = _is_libsvm(run.data, data) and (run.data.first_index is None or run.data.n_columns is None)
+    if run.active:
+        own, beside = by_columns.pair_of(run, name, data, valid, notes)
+        if beside is not None:
+            return own, beside
+        split = _held_out(run, {name: own})
+        return split.training[name], split.valid.get(name)
+    alone = is_libsvm(run.data, data) and (run.data.first_index is None or run.data.n_columns is None)
     if alone and len(run.parties) > 1:
         raise ParameterError(
             "[data] lacks first_index or n_columns, without which LIBSVM files of several parties may not mean the "
@@ -88,35 +103,20 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column]) -> Table | None:
     if run.data.test is None:
         return None
     options = _counted(run)
-    return shaped_like(read(options, run.data.test, _width(options, run.data.test, columns)), columns)
+    test = read(options, run.data.test, width_of(options, run.data.test, columns))
+    return test.aligned(columns) if run.active else shaped_like(test, columns)
+
+
+def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
+    """All parties' tables as one, in a model's columns: rows below each other, or in a vertical run columns."""
+    if run.active:
+        return by_columns.side_by_side(tables, run.active).aligned(columns)
+    return partition.pooled({name: shaped_like(table, columns) for name, table in tables.items()})
 
 
 def shaped_like(table: Table, columns: Sequence[Column]) -> Table:
     """A table in a model's columns; one that it lacks is missing throughout."""
     return table.widened([column for column in columns if column.name not in table.names]).aligned(columns)
-
-
-def read(options: DataOptions, source: Source, n_columns: int | None = None) -> Table:
-    """One table, with labels."""
-    if isinstance(source, str) and source.startswith(BUILTIN):
-        if options.label not in (None, BUILTIN_LABEL) or options.id or options.weight:
-            raise ParameterError(
-                f"{source} has its own label, {BUILTIN_LABEL!r}; leave out [data] label, id and weight."
-            )
-        return read_builtin(source, options.categorical)
-    libsvm = _is_libsvm(options, source)
-    if options.label is None and not libsvm:
-        raise ParameterError(f'[data] lacks label, and {source} needs one; add label = "NAME OF A COLUMN".')
-    width = (n_columns or options.n_columns) if libsvm else None
-    try:
-        return read_table(
-            source, label=options.label, id_column=options.id, weight=options.weight, n_columns=width,
-            categorical=options.categorical, absent=options.absent if libsvm else "missing", kind=options.format,
-            first_index=options.first_index if libsvm else None,
-        )  # fmt: skip
-    except (DataError, ParameterError) as error:
-        said = _KEYWORD.sub(lambda found: f"[data] {_KEYS[found[1]]} = ", str(error))
-        raise type(error)(said if str(source) in said else f"{source}: {said}") from None
 
 
 def digest(table: Table) -> str:
@@ -142,20 +142,10 @@ def _alike(options: DataOptions, sources: dict[str, Source]) -> dict[str, Table]
     tables = {name: read(options, source) for name, source in sources.items()}
     widest = max((table.n_columns for table in tables.values()), default=0)
     for name, source in sources.items():
-        if tables[name].n_columns < widest and _is_libsvm(options, source):
+        if tables[name].n_columns < widest and is_libsvm(options, source):
             tables[name] = read(options, source, widest)
     return tables
 
 
 def _valid(options: DataOptions, source: Source, like: Table) -> Table:
-    return read(options, source, _width(options, source, like.columns))
-
-
-def _width(options: DataOptions, source: Source, columns: Sequence[Column]) -> int | None:
-    """How wide a LIBSVM file must be to fit these columns."""
-    return max(len(columns), options.n_columns or 0) if _is_libsvm(options, source) else None
-
-
-def _is_libsvm(options: DataOptions, source: Source) -> bool:
-    suffix = str(source).lower().removesuffix(".gz").rpartition(".")[2]
-    return options.format == "libsvm" or (options.format is None and suffix in LIBSVM)
+    return read(options, source, width_of(options, source, like.columns))

@@ -1,0 +1,117 @@
+"""The tables of a vertical run: each party's file has its own columns, and only the active party's the labels.
+
+Rows are taken as they stand: all files must have the same rows in the same order, which the parties check by a hash of
+their ids before anything else is said.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hedgerow.data.builtin import BUILTIN
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.run.described import RunFile
+from hedgerow.run.options import DataOptions
+from hedgerow.run.reading import counted, read, read_file, width_of
+from hedgerow.run.section import Source
+
+Pair = tuple[Table, Table | None]
+"""Rows to learn from, and validation rows from a file of their own."""
+
+
+def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
+    """The tables of all parties of a simulation; columns of one name at two parties get the party's before it."""
+    pairs = {
+        entry.name: pair_of(run, entry.name, entry.data, entry.valid, notes)
+        for entry in run.parties
+        if entry.data is not None
+    }
+    _check_categories(run.data, [pair[0] for pair in pairs.values()])
+    shared = {name for name, n in Counter(name for own, _ in pairs.values() for name in own.names).items() if n > 1}
+    if shared:
+        notes.append(f"Columns that several parties have are called PARTY.NAME here: {_some(sorted(shared))}.")
+    return {party: (_named(own, party, shared), _named(valid, party, shared)) for party, (own, valid) in pairs.items()}
+
+
+def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes: list[str]) -> Pair:
+    """One party's tables; a passive party's are without labels, whatever is in its file."""
+    options, is_active = counted(run.data, (data, valid)), party == run.active
+
+    def table(source: Source, n_columns: int | None = None) -> Table:
+        return _labelled(options, source, n_columns) if is_active else _unlabelled(options, source, n_columns, notes)
+
+    own = table(data)
+    return own, None if valid is None else table(valid, width_of(options, valid, own.columns))
+
+
+def side_by_side(tables: Mapping[str, Table], active: str) -> Table:
+    """The columns of all parties in one table, for whoever simulates them all."""
+    every = list(tables.values())
+    own = tables[active]
+    parts: list[Any] = [table.values for table in every]
+    sparse_alike = all(sparse.issparse(t.values) and (t.absent == 0) == (own.absent == 0) for t in every)
+    values: Any = sparse.csr_array(sparse.hstack(parts)) if sparse_alike else np.hstack(list(map(_dense, every)))
+    columns = tuple(column for table in every for column in table.columns)
+    return Table(columns, values, own.absent, own.labels, own.weights, own.ids)
+
+
+def _dense(table: Table) -> NDArray[np.float32]:
+    """The values written out, gaps of a sparse table included."""
+    values: Any = table.values
+    if isinstance(values, np.ndarray):
+        return values
+    full = np.full(values.shape, table.absent, np.float32)
+    full[np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)), values.indices] = values.data
+    return full
+
+
+def _labelled(options: DataOptions, source: Source, n_columns: int | None) -> Table:
+    return read(_own_categories(options, source, n_columns, labelled=True), source, n_columns)
+
+
+def _unlabelled(options: DataOptions, source: Source, n_columns: int | None, notes: list[str]) -> Table:
+    """Columns that have the names of labels or weights are left out: as features they would give the labels away."""
+    if isinstance(source, str) and source.startswith(BUILTIN):
+        raise ParameterError(f"{source} is a whole table; in a vertical run give it to [partition] data.")
+    bare = _own_categories(replace(options, label=None, weight=None), source, n_columns, labelled=False)
+    table = read_file(bare, source, n_columns)
+    odd = [name for name in (options.label, options.weight) if name in table.names]
+    if odd:
+        notes.append(f"{source} is a passive party's; its column {_some(odd)} is not used.")
+        table = table.aligned([column for column in table.columns if column.name not in odd])
+    if not table.n_columns:
+        raise DataError(f"{source} has no column beside ids, labels and weights; a passive party needs one.")
+    return replace(table, labels=None, weights=None)
+
+
+def _own_categories(options: DataOptions, source: Source, n_columns: int | None, labelled: bool) -> DataOptions:
+    """The options with those of the categorical columns that this file has; the others are other parties'."""
+    if not options.categorical or (isinstance(source, str) and source.startswith(BUILTIN)):
+        return options
+    bare = replace(options, categorical=())
+    names = (read if labelled else read_file)(bare, source, n_columns).names
+    return replace(options, categorical=tuple(name for name in options.categorical if name in names))
+
+
+def _check_categories(options: DataOptions, tables: Sequence[Table]) -> None:
+    known = {name for table in tables for name in table.names}
+    lacking = [name for name in options.categorical if name not in known]
+    if lacking:
+        raise DataError(f"[data] categorical names {lacking[0]!r}, which is a column of no party.")
+
+
+def _named(table: Any, party: str, shared: set[str]) -> Any:
+    if table is None:
+        return None
+    renamed = (replace(c, name=f"{party}.{c.name}") if c.name in shared else c for c in table.columns)
+    return replace(table, columns=tuple(renamed))
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,97 @@
+"""Which keys of a run file go with which method; one that does not is refused by name, none is ignored."""
+
+from hedgerow.errors import ParameterError
+from hedgerow.run.options import DriverOptions, PartitionOptions, PartyEntry
+from hedgerow.run.sections import Sections
+
+WHOLE_TREES = ("bagging", "sequential")
+BASELINES = ("alone", "pooled")
+
+
+def check_who(
+    partition: PartitionOptions | None, parties: tuple[PartyEntry, ...], driver: DriverOptions | None, method: str
+) -> None:
+    """One way of naming the parties, and real ones only where they exchange something."""
+    if partition is not None and parties:
+        raise ParameterError("[partition] and [[party]] exclude each other; keep one of them.")
+    if partition is None and not parties:
+        raise ParameterError("There are no parties; add [partition], or a [[party]] for each.")
+    if driver is not None and partition is not None:
+        raise ParameterError("[partition] is a simulation and [driver] is for real parties; keep one of them.")
+    if driver is not None and method in BASELINES:
+        raise ParameterError(f"[run] method {method} is a simulation without a driver; leave out [driver].")
+
+
+def check_method(sections: Sections, method: str, driver: DriverOptions | None) -> None:
+    """What a method has no use for, and what real parties keep to themselves."""
+    if driver is not None and "test" in sections.section("data"):
+        raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
+    if method == "vertical":
+        _check_vertical(sections)
+        return
+    _check_not_vertical(sections, method)
+    if method in WHOLE_TREES:
+        _check_whole_trees(sections, method)
+
+
+def active_of(sections: Sections, method: str, names: tuple[str, ...]) -> str:
+    """[run] active: who has the labels; of a table that is cut, the first party. Empty where all have."""
+    head = sections.section("run")
+    active = head.text("active")
+    if method != "vertical":
+        if active is not None:
+            raise head.wrong("active", f"does not go with method {method}, in which every party has labels; use method "
+                                       "vertical, or leave it out.")  # fmt: skip
+        return ""
+    if "partition" in sections:
+        if active not in (None, names[0]):
+            raise head.wrong("active", f"must be {names[0]!r}, to which [partition] gives the labels; leave it out.")
+        return names[0]
+    if active is None:
+        raise ParameterError(f'[run] lacks active; name the party that has the labels, like active = "{names[0]}".')
+    if active not in names:
+        raise head.wrong("active", f"names {active!r}, which is no party; it is one of {', '.join(names)}.")
+    return active
+
+
+def _check_vertical(sections: Sections) -> None:
+    privacy, data = sections.section("privacy"), sections.section("data")
+    if privacy.given.get("protection") == "masked":
+        raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
+                                          '"lattice", "paillier" and "plain".')  # fmt: skip
+    for section, keys, why in (
+        (privacy, ("allow_two", "party_share", "cut_points", "columns"), "in which the parties have different columns"),
+        (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
+    ):
+        for key in keys:
+            if key in section:
+                raise section.wrong(key, f"does not go with method vertical, {why}; leave it out.")
+    if "n_columns" in data and "partition" not in sections:
+        raise data.wrong("n_columns", "does not go with method vertical, in which each party's file has its own width; "
+                                      "leave it out.")  # fmt: skip
+
+
+def _check_not_vertical(sections: Sections, method: str) -> None:
+    privacy = sections.section("privacy")
+    protection = privacy.given.get("protection")
+    if method not in BASELINES and protection in ("lattice", "paillier"):
+        instead = 'use "masked"' if method == "horizontal" else "leave it out"
+        raise privacy.wrong("protection", f'= "{protection}" is for method vertical; {instead}.')
+
+
+def _check_whole_trees(sections: Sections, method: str) -> None:
+    privacy, trees = sections.section("privacy"), sections.section("trees")
+    if privacy.given.get("protection") == "masked":
+        raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
+                                          "each party; use method horizontal, or leave it out.")  # fmt: skip
+    for section, keys in (
+        (privacy, ("allow_two", "on_loss", "party_share", "cut_points")),
+        (trees, ("early_stopping_rounds", "eval_metric")),
+    ):
+        for key in keys:
+            if key in section:
+                raise section.wrong(key, f"does not go with method {method}, in which each party grows its trees "
+                                         "alone; leave it out.")  # fmt: skip
+    if method == "sequential" and trees.given.get("kind") == "forest":
+        raise trees.wrong("kind", '= "forest" does not go with method sequential, whose trees learn from those '
+                                  "before them; use bagging.")  # fmt: skip
