@@ -114,8 +114,11 @@ def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
     """The model's columns as the active party knows them: the others' by number."""
     named: list[Column] = []
     for owned in joint.owned:
-        mine = own if owned.party == joint.own else None
-        named += mine or [Column(f"{owned.party}:{i}") for i in range(owned.last - owned.first)]
+        if owned.party == joint.own:
+            named += own
+            continue
+        for i, categorical in enumerate(joint.grid.categorical[owned.first : owned.last]):
+            named.append(Column(f"{owned.party}:{i}", "categorical" if categorical else "numeric"))
     return tuple(named)
 
 

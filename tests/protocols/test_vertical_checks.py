@@ -1,0 +1,209 @@
+"""A passive party checks what it is told: everything the plan does not allow is refused, before any sum or side."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
+from hedgerow import messages as m
+from hedgerow.data import partition
+from hedgerow.errors import DataError
+from hedgerow.plan import Goal
+from hedgerow.wire import encode
+
+replace = msgspec.structs.replace
+LOWEST = "not at the lowest level, or twice"
+
+
+def stopped(here):
+    """The one passive party, and the request that it would hear next."""
+    table = partition.pooled(two_class(1))
+    last = table.n_columns - 1
+    parties = partition.columns(table, share=[[last], list(range(last))])
+    fed = Federation(parties, TINY, method="vertical", protection="plain", active="party1")
+    return fed.parties["party2"], until(fed, here)
+
+
+def nodes(*pairs):
+    tree, node = (np.array(part, np.int64) for part in zip(*pairs, strict=True)) if pairs else (np.empty(0, int),) * 2
+    return m.NodeList(tree, node)
+
+
+# Sums
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [(), ((0, 0),), ((0, 1), (0, 1)), ((0, 3),), ((1, 1),), ((0, -1),), ((-1, 1),), ((0, 2**62),), ((2**62, 1),)],
+)
+def test_sums_are_given_only_of_nodes_at_the_lowest_level_once_each(asked):
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    refuses(party, replace(request, nodes=nodes(*asked)), LOWEST)
+
+
+def test_the_same_request_unchanged_is_answered():
+    """Without this the refusals here could have any reason."""
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    assert party.answer(encode(request))
+
+
+def test_a_list_of_nodes_must_be_well_formed():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    refuses(party, replace(request, nodes=m.NodeList(np.array([0, 0]), np.array([1]))), "not well formed")
+
+
+def test_gradients_are_sealed_once_in_a_tree():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    sealed = stopped(step(m.AskSealedSums, 0, 0))[1]
+    refuses(party, replace(request, sealed_gradients=sealed.sealed_gradients), "a second time in one tree")
+
+
+def test_the_key_stays_the_same_in_a_tree():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    refuses(party, replace(request, public_key=b"another"), "a second time in one tree")
+
+
+@pytest.mark.parametrize("change", [{"level": 2}, {"level": 0}, {"round": 1}, {"round": 1, "level": 0}, {"round": -1}])
+def test_steps_come_in_order(change):
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    refuses(party, replace(request, **change), "another step than the next")
+
+
+def test_a_step_is_not_answered_twice():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    party.answer(encode(request))
+    refuses(party, request, "another step than the next")
+
+
+def test_nothing_is_summed_before_the_run_has_begun():
+    party, _ = stopped(lambda r: isinstance(r, m.BeginSealed))
+    request = stopped(step(m.AskSealedSums, 0, 0))[1]
+    refuses(party, request, "before the run has begun")
+
+
+def test_no_more_rounds_than_the_plan():
+    party, request = stopped(lambda r: isinstance(r, m.KeepPart))
+    request = stopped(step(m.AskSealedSums, 0, 0))[1]
+    refuses(party, replace(request, round=TINY.n_estimators), "more than the 2 rounds of the plan")
+
+
+# Moves
+
+
+def test_children_are_numbered_in_order():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    moves = replace(request.moves, child=request.moves.child + 2)
+    refuses(party, replace(request, moves=moves), "numbers the children of its cuts in another order")
+
+
+@pytest.mark.parametrize("node", [1, -1, 2**62])
+def test_only_rows_of_the_lowest_nodes_move(node):
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    moves = replace(request.moves, node=changed(request.moves.node, 0, node))
+    refuses(party, replace(request, moves=moves), "moves rows of nodes that are not at the lowest level")
+
+
+@pytest.mark.parametrize(
+    "left", [lambda bits: bits[1:], lambda bits: np.append(bits, bits[-1:]), lambda bits: bits[:0]]
+)
+def test_every_row_has_one_side(left):
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    moves = replace(request.moves, left=left(request.moves.left))
+    refuses(party, replace(request, moves=moves), "did not tell the side of every row")
+
+
+def test_a_tree_grows_no_deeper_than_the_plan():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    party.answer(encode(request))
+    bits = (party.owner.own_table.n_rows + 7) // 8
+    below = m.Moves(np.array([0, 0]), np.array([1, 2]), np.array([3, 5]), np.zeros(bits, np.uint8))
+    down = replace(request, level=2, moves=below, nodes=nodes((0, 3)))
+    party.answer(encode(down))
+    deeper = m.Moves(np.array([0]), np.array([3]), np.array([7]), np.zeros(bits, np.uint8))
+    refuses(party, replace(request, level=3, moves=deeper, nodes=nodes((0, 7))), "or too deep")
+
+
+# Sides
+
+GRID, FORM = "a place that is not on its grid", "not well formed"
+BAD_CUTS = {
+    "a bin beyond the grid": (lambda c: {"bin": changed(c.bin, 0, 254)}, GRID),
+    "a negative bin": (lambda c: {"bin": changed(c.bin, 0, -1)}, GRID),
+    "another set of bins": (lambda c: {"left_bins": changed(c.left_bins, 0, 2**63 + 1)}, GRID),
+    "another party's column": (lambda c: {"column": changed(c.column, 0, 99)}, GRID),
+    "a negative column": (lambda c: {"column": changed(c.column, 0, -1)}, GRID),
+    "a node that is not there": (lambda c: {"node": changed(c.node, 0, 9)}, LOWEST),
+    "a negative node": (lambda c: {"node": changed(c.node, 0, -1)}, LOWEST),
+    "another tree": (lambda c: {"tree": changed(c.tree, 0, 1)}, LOWEST),
+    "too few columns": (lambda c: {"column": c.column[1:]}, FORM),
+    "too few sets": (lambda c: {"left_bins": c.left_bins[4:]}, FORM),
+    "too many sides": (lambda c: {"missing_left": np.tile(c.missing_left, 2)}, FORM),
+    "no cut at all": (
+        lambda c: {name: getattr(c, name)[:0] for name in c.__struct_fields__},
+        FORM,
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_CUTS)
+def test_cuts_must_lie_on_the_own_grid_at_the_lowest_level_once_each(bad):
+    party, request = stopped(step(m.AskSides, 0, 1))
+    change, match = BAD_CUTS[bad]
+    refuses(party, replace(request, cuts=replace(request.cuts, **change(request.cuts))), match)
+
+
+def test_the_same_cuts_unchanged_are_answered():
+    party, request = stopped(step(m.AskSides, 0, 1))
+    assert party.answer(encode(request))
+
+
+@pytest.mark.parametrize("change", [{"level": 2}, {"level": 0}, {"round": 1}])
+def test_sides_are_told_of_this_step_only(change):
+    party, request = stopped(step(m.AskSides, 0, 1))
+    refuses(party, replace(request, **change), "sides of another step than this one")
+
+
+# The ends of rounds and of the run
+
+
+def test_a_round_is_ended_that_was_begun():
+    party, request = stopped(lambda r: isinstance(r, m.EndRound))
+    refuses(party, replace(request, round=1), "ends another round than this one")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"n_trees": 0}, "sizes do not fit"),
+        ({"n_trees": 10**9}, "sizes do not fit"),
+        ({"groups": 1}, "sizes do not fit"),
+        ({"done": 1}, "trees that this party did not help to grow"),
+        ({"done": -1}, "trees that this party did not help to grow"),
+    ],
+)
+def test_a_run_begins_with_sizes_that_fit(change, match):
+    party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
+    refuses(party, replace(request, **change), match)
+
+
+def test_columns_are_asked_for_first():
+    party, _ = stopped(lambda r: isinstance(r, m.AskColumns))
+    refuses(party, stopped(lambda r: isinstance(r, m.BeginSealed))[1], "before it has asked for columns")
+
+
+def test_rows_in_another_order_are_refused():
+    fed = vertical(TINY)
+    table = fed.tables["party3"]
+    tables = {**fed.tables, "party3": table.take(np.arange(table.n_rows)[::-1])}
+    other = Federation(tables, TINY, method="vertical", protection="plain", active="party1")
+    with pytest.raises(DataError, match="not those of the active party, in the same order"):
+        other.model()
+
+
+def test_validation_rows_that_only_some_have_are_refused():
+    fed = vertical(TINY)
+    valid = {name: table.take(np.arange(50)) for name, table in fed.tables.items() if name != "party3"}
+    plan = {"method": "vertical", "protection": "plain", "active": "party1"}
+    other = Federation(fed.tables, TINY, Goal(follow=True), valid=valid, **plan)
+    with pytest.raises(DataError, match="not those of the active party"):
+        other.model()

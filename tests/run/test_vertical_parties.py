@@ -1,0 +1,162 @@
+"""A vertical run of real parties: the active one drives with its own data, the passive ones join with theirs."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from real_parties import NAMES, InThread, World, make_certificates
+from typer.testing import CliRunner
+
+from hedgerow import audit, parts
+from hedgerow.cli import app
+from hedgerow.commands.outputs import measured
+from hedgerow.policy import Policy
+from hedgerow.run import local_run, real_run
+from hedgerow.run.runfile import open_run
+from hedgerow.saved import decoded
+
+PLAIN = '[privacy]\nprotection = "plain"\ni_accept_disclosure = true'
+ALLOWED = Policy(allow_plain=True, min_cut_rows=5)
+PASSIVE = NAMES[1:]
+HEADERS = {"alice": ("id", "a", "y"), "bob": ("id", "b"), "carol": ("id", "c", "d")}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return make_certificates(tmp_path_factory.mktemp("ca"))
+
+
+class Columns(World):
+    """The same rows at three parties, each with columns of its own; alice has the labels."""
+
+    def __init__(self, folder, made, more=PLAIN, trees="n_estimators = 4\nmax_depth = 3\nmin_cut_rows = 5", **driver):
+        super().__init__(folder, made, trees, more, **driver)
+        text = self.file.read_text().replace('[data]\nlabel = "y"', '[data]\nlabel = "y"\nid = "id"')
+        text = text.replace('name = "small"', 'name = "small"\nmethod = "vertical"\nactive = "alice"')
+        own = f'fingerprint = "{made["driver"].fingerprint}"\n'
+        self.file.write_text(text.replace(own, "").replace("localhost", "127.0.0.1"))
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200, 4)).round(3)
+        y = np.where(X[:, 1] + X[:, 0] * X[:, 2] > 0, "yes", "no")
+        columns = {"id": [f"row{i}" for i in range(200)], "y": y, **dict(zip("abcd", X.T.tolist(), strict=True))}
+        for name, header in HEADERS.items():
+            with (folder / f"{name}.csv").open("w", newline="") as file:
+                csv.writer(file).writerows([header, *zip(*(columns[c] for c in header), strict=True)])
+
+    def words(self, role, *more, folder=None):
+        if role != "alice":
+            return super().words(role, *more, folder=folder)
+        keys = ["--cert", str(self.ca / "alice.pem"), "--key", str(self.ca / "alice.key")]
+        own = ["--data", str(self.folder / "alice.csv"), "--folder", str(self.folder / "alice")]
+        return ["drive", str(self.file), *keys, *own, *more]
+
+    def drive(self, **more):
+        options = real_run.Options(self.folder / "alice", threads=1, **more)
+        own = real_run.Own(self.folder / "alice.csv")
+        return InThread(real_run.drive, open_run(self.file), self.identity("alice"), options, own)
+
+    def part(self, name):
+        return parts.decoded((self.folder / name / "part.json").read_bytes(), name)
+
+
+@pytest.fixture
+def world(tmp_path, made):
+    return Columns(tmp_path, made)
+
+
+def simulated(world):
+    """The joined model of the same run file with all parties in this process."""
+    folder = world.folder / "simulated"
+    return local_run.train(open_run(world.file), local_run.Options(measured, folder)).models[""]
+
+
+def refused(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 3, result.output
+    assert "Traceback" not in result.output
+    return result.stderr.strip().splitlines()[-1]
+
+
+def run(world, policy=ALLOWED):
+    driver, others = world.drive(), [world.join(name, policy=policy) for name in PASSIVE]
+    return driver.ended(60), [party.ended(60) for party in others]
+
+
+def test_the_parts_of_real_parties_together_are_the_model_of_one_process(world):
+    driven, folders = run(world)
+    assert folders == [world.folder / name for name in PASSIVE]
+    own = decoded((world.folder / "alice" / "model.json").read_bytes(), "alice's")
+    assert own.names == ("a", "bob:0", "carol:0", "carol:1")
+    whole = parts.joined(own, {name: world.part(name) for name in PASSIVE})
+    expected = simulated(world)
+    assert whole.forest == expected.forest
+    assert whole.history == expected.history == driven.model.history
+    assert whole.names == expected.names
+
+
+def test_every_folder_has_a_manifest_and_a_log_that_holds(world):
+    run(world)
+    for name in NAMES:
+        kept = json.loads((world.folder / name / "manifest.json").read_text())
+        assert kept["status"] == "finished"
+        assert kept["who"] == name
+        assert any("which rows share a node" in sentence for sentence in kept["leaks"])
+        assert audit.verify(world.folder / name / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
+    assert not (world.folder / "bob" / "model.json").exists()
+    assert (world.folder / "bob" / "part.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_passive_party_keeps_its_thresholds_and_the_active_one_has_none_of_them(world):
+    run(world)
+    own = decoded((world.folder / "alice" / "model.json").read_bytes(), "alice's").forest
+    part = world.part("bob")
+    assert len(part.tree) > 0
+    assert (own.thresholds[own.roots[part.tree] + part.node] == 0).all()
+    assert (part.thresholds != 0).any()
+
+
+RULES = {
+    "plain": (PLAIN, Policy(min_cut_rows=5), "allow_plain"),
+    "fine cuts": (PLAIN, Policy(allow_plain=True), "min_cut_rows"),
+    "short keys": (
+        '[privacy]\nprotection = "paillier"\nkey_bits = 2048',
+        Policy(min_cut_rows=5, min_key_bits=3072),
+        "min_key_bits",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_passive_partys_policy_refuses_by_the_rules_name(tmp_path, made, rule):
+    more, policy, name = RULES[rule]
+    world = Columns(tmp_path, made, more)
+    assert f"({name})" in str(world.join("bob", policy=policy).ended())
+
+
+def test_a_sealed_run_needs_no_rule_but_fine_cuts(tmp_path, made):
+    plan = open_run(Columns(tmp_path, made, '[privacy]\nprotection = "paillier"', trees="").file).real_plan()
+    Policy().check(plan)
+
+
+def test_rows_in_another_order_are_refused_and_the_refusal_tells_the_driver_nothing(world):
+    head, *rest = (world.folder / "bob.csv").read_text().splitlines()
+    (world.folder / "bob.csv").write_text("\n".join([head, *reversed(rest)]) + "\n")
+    driven, _ = run(world)
+    assert "Party 'bob' refuses to go on: Its table cannot be used in this run" in str(driven)
+
+
+def test_who_drives_and_who_joins_is_said_in_one_sentence(world):
+    assert "'alice' is the active party, which drives the run" in refused(*World.words(world, "alice"))
+    words = world.words("alice")
+    at = words.index("--data")
+    assert "--data is missing; 'alice'" in refused(*words[:at], *words[at + 2 :])
+    others = [word.replace("alice.", "bob.") if word.endswith((".pem", ".key")) else word for word in words]
+    assert "not the one that [[party]] 'alice' fingerprint names" in refused(*others)
+
+
+def test_a_driver_without_data_is_given_none(tmp_path, made):
+    world = World(tmp_path, made)
+    said = refused(*world.words("driver", "--data", str(tmp_path / "alice.csv")))
+    assert "--data and --valid do not go with method horizontal" in said
+    assert "--valid goes with --data" in refused(*world.words("driver", "--valid", str(tmp_path / "alice.csv")))
