@@ -7,12 +7,11 @@ from federated import Federation, labels, params_of, pooled_model, same, values
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.plan import Goal
+from hedgerow.saved import decoded, encoded
 from learnt import CASES
 
 UNKNOWN = ("monotone", "20 rows a side")
 """What a vertical plan refuses by name."""
-
-PROTECTIONS = ("plain",)
 
 
 def vertical(parties, params, goal=Goal(), protection="plain", **more):  # noqa: B008
@@ -53,3 +52,25 @@ def test_early_stopping_follows_the_validation_rows():
     whole = fed.whole()
     assert same(whole, pooled_model(train, params, goal, valid=valid))
     assert whole.forest.n_trees < 12
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_forest_under_encryption_is_the_pooled_one_too(n):
+    X, signal = values(80)
+    table = Table.of(X, labels("two", signal))
+    params = params_of(n_estimators=1, max_depth=2)
+    fed = vertical(partition.columns(table, n=n), params, protection="paillier", key_bits=2048)
+    assert same(fed.whole(), pooled_model(table, params))
+
+
+def test_columns_of_categories_make_a_model_that_can_be_saved():
+    rng = np.random.default_rng(0)
+    town, x = rng.integers(0, 5, 300), rng.normal(size=300)
+    y = ((town == 2) | (town == 4)).astype(int)
+    table = Table.of(np.column_stack([x, town]), y, categorical=[1])
+    fed = vertical(partition.columns(table, n=2), params_of())
+    own = fed.model()
+    assert (own.forest.sets >= 0).any()
+    assert decoded(encoded(own), "the active party's").forest == own.forest
+    assert own.columns[1].kind == "categorical"
+    assert own.columns[1].categories == ()

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from real_parties import NAMES, InThread, World, make_certificates
+from real_parties import NAMES, InThread, Process, World, make_certificates
 from typer.testing import CliRunner
 
 from hedgerow import audit, parts
@@ -160,3 +160,55 @@ def test_a_driver_without_data_is_given_none(tmp_path, made):
     said = refused(*world.words("driver", "--data", str(tmp_path / "alice.csv")))
     assert "--data and --valid do not go with method horizontal" in said
     assert "--valid goes with --data" in refused(*world.words("driver", "--valid", str(tmp_path / "alice.csv")))
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts commands in processes of their own, and ends them all."""
+    started: list[Process] = []
+
+    def start(words, name):
+        started.append(Process(words, tmp_path / f"{name}.out"))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.close()
+
+
+def test_whoever_is_killed_goes_on_and_the_model_is_the_same(tmp_path, made, start):
+    """First a passive party, then the active one, each by kill -9 in the middle of a tree."""
+    world = Columns(
+        tmp_path, made, trees="n_estimators = 100\nmax_depth = 4\nmin_cut_rows = 5", patience=60, deadline=60
+    )
+    (tmp_path / "policy.toml").write_text("allow_plain = true\nmin_cut_rows = 5\n")
+    rules = ("--policy", str(tmp_path / "policy.toml"))
+    active = start(world.words("alice"), "alice")
+    others = {name: start(world.words(name, *rules), name) for name in PASSIVE}
+    active.wait_for("tree 5/100")
+    others["bob"].kill()
+    active.wait_for("bob is away.")
+    others["bob"] = start(world.words("bob", *rules), "bob")
+    active.wait_for("bob is back, as a new process.")
+    active.wait_for("tree 50/100")
+    active.kill()
+    others["carol"].wait_for("The driver is away.")
+    active = start(world.words("alice", "--resume"), "alice")
+    assert active.ended() == 0, active.said
+    assert [party.ended() for party in others.values()] == [0, 0]
+    own = decoded((world.folder / "alice" / "model.json").read_bytes(), "alice's")
+    assert parts.joined(own, {name: world.part(name) for name in PASSIVE}).forest == simulated(world).forest
+
+
+def test_the_active_party_does_not_go_on_with_other_rows(world):
+    def stop(told):
+        if told.round.number == 2:
+            raise KeyboardInterrupt
+
+    driver, others = world.drive(watch=stop), [world.join(name, policy=ALLOWED) for name in PASSIVE]
+    assert isinstance(driver.ended(), KeyboardInterrupt)
+    for party in others:
+        party.ended()
+    head, *rest = (world.folder / "alice.csv").read_text().splitlines()
+    (world.folder / "alice.csv").write_text("\n".join([head, *reversed(rest)]) + "\n")
+    assert "The rows of 'alice' are not those with which the run" in refused(*world.words("alice", "--resume"))

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from federated import TINY, vertical
 from hedgerow import parts
 from hedgerow.cli import app
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.commands.outputs import measured
+from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
+from hedgerow.run import local_run
 from hedgerow.run.cost import Shape, cost
+from hedgerow.run.kept_rows import CutsFile
 from hedgerow.run.runfile import RunFile, read_run_file
 from hedgerow.run.seen import leaks, sights, used
 from hedgerow.run.simulate import Simulation, members, simulate
@@ -287,3 +291,92 @@ def test_what_crosses_is_what_was_foretold(tmp_path, protection):
     real = sum(size for _, size in heard)
     assert real / 1.5 < reckoned.total < 2 * real
     assert any("which rows share a node" in sentence for sentence in leaks(plan))
+
+
+# Going on
+
+
+class Stopped(Exception):
+    pass
+
+
+def trained(path, folder, stop=None, **more):
+    def watch(told):
+        if told.round.number == stop:
+            raise Stopped
+
+    return local_run.train(read_run_file(path), local_run.Options(measured, folder, watch=watch, **more)).models[""]
+
+
+RESUMED = {
+    "plain": TREES,
+    "followed": TREES + "subsample = 0.8\n[validation]\nshare = 0.3\n",
+    "stopping": TREES + "learning_rate = 0.9\nearly_stopping_rounds = 1\n[validation]\nshare = 0.3\n",
+    "forest": TREES + 'kind = "forest"\n[validation]\nshare = 0.3\n',
+}
+
+
+@pytest.mark.parametrize("kind", RESUMED)
+@pytest.mark.parametrize("data", ["breast_cancer", "iris"])
+def test_a_run_stopped_after_any_tree_goes_on_to_the_same_model(tmp_path, kind, data):
+    read(tmp_path, WHOLE.replace("breast_cancer", data) + PLAIN + RESUMED[kind])
+    path, whole = tmp_path / "run.toml", trained(tmp_path / "run.toml", tmp_path / "whole")
+    for n in (1, 2):
+        folder = tmp_path / f"stopped{n}"
+        with pytest.raises(Stopped):
+            trained(path, folder, stop=n)
+        again = trained(path, folder, resume=True)
+        assert again.forest == whole.forest
+        assert again.history == whole.history
+
+
+def test_without_the_scores_of_the_last_tree_a_run_does_not_go_on(tmp_path):
+    read(tmp_path, WHOLE + PLAIN + TREES)
+    path, folder = tmp_path / "run.toml", tmp_path / "run"
+    with pytest.raises(Stopped):
+        trained(path, folder, stop=2)
+    (folder / "scores.0").write_bytes((folder / "scores.1").read_bytes())
+    with pytest.raises(RunError, match="does not hold the scores of round 2"):
+        trained(path, folder, resume=True)
+
+
+def test_a_passive_party_that_lost_its_cuts_refuses_to_go_on(tmp_path):
+    read(tmp_path, WHOLE + PLAIN + TREES)
+    path, folder = tmp_path / "run.toml", tmp_path / "run"
+    with pytest.raises(Stopped):
+        trained(path, folder, stop=2)
+    (folder / "parties" / "party2" / "cuts").unlink()
+    with pytest.raises(ProtocolError, match="trees that this party did not help to grow"):
+        trained(path, folder, resume=True)
+
+
+@pytest.mark.parametrize("damage", [lambda raw: b"x" + raw[1:], lambda raw: raw[:50] + b"xx" + raw[52:]])
+def test_damaged_cuts_are_not_used(tmp_path, damage):
+    read(tmp_path, WHOLE + PLAIN + TREES)
+    path, folder = tmp_path / "run.toml", tmp_path / "run"
+    with pytest.raises(Stopped):
+        trained(path, folder, stop=2)
+    file = folder / "parties" / "party2" / "cuts"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises((RunError, ProtocolError), match=r"damaged|did not help to grow"):
+        trained(path, folder, resume=True)
+
+
+def test_half_a_record_of_cuts_is_left_out_and_the_tree_grown_again(tmp_path):
+    """As if power had gone while the last tree's cuts were written: the driver has not counted that tree."""
+    fed = vertical(TINY)
+    own = CutsFile(tmp_path / "cuts", fed.plan.digest)
+    fed.model()
+    rounds = fed.parties["party3"].passive.kept
+    for one in rounds:
+        own.append(one)
+    whole = (tmp_path / "cuts").read_bytes()
+    (tmp_path / "cuts").write_bytes(whole[:-3])
+    again = CutsFile(tmp_path / "cuts", fed.plan.digest)
+    assert [one.round for one in again.read()] == [0]
+    again.append(rounds[1])
+    assert (tmp_path / "cuts").read_bytes() == whole
+    again.append(rounds[1])
+    assert [one.round for one in CutsFile(tmp_path / "cuts", fed.plan.digest).read()] == [0, 1]
+    with pytest.raises(RunError, match="is damaged"):
+        CutsFile(tmp_path / "cuts", bytes(32)).read()

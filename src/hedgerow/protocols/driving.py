@@ -7,7 +7,10 @@ from the last complete tree. With "continue" (see `horizontal`) the run goes on 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hedgerow.errors import PartyLost, ProtocolError, RunError
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity import Identity
 from hedgerow.messages import Agree, Begin, Done, Farewell, Request
 from hedgerow.model import Absent, Model
@@ -50,6 +53,8 @@ class State:
     losses: tuple[tuple[int, tuple[str, ...]], ...] = ()
     """Rounds in which parties were lost and the run went on without them."""
     clipped: int = 0
+    scores: tuple[NDArray[np.float32], ...] = ()
+    """Of the active party's rows after these trees, then of its validation rows; never said to anybody."""
 
     @property
     def forest(self) -> Forest:
@@ -146,18 +151,28 @@ class _Run:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
-        if self.ready is None and self.state.parts:
-            raise RunError("A vertical run cannot be resumed by a new process yet; start it anew in another folder.")
-        ready = self.ready = self.ready or vertical_run.prepare(circle.plan, own, driver.threads)
-        parts = list(self.state.parts)
+        if self.ready is None:
+            self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
+            self.ready.rows.clipped = self.state.clipped
+            if self.state.parts:
+                vertical_run.restore(self.ready, self.state.scores)
+        ready, parts = self.ready, list(self.state.parts)
+        joint = vertical_run.columns_of_all(circle, ready)
+        self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
 
         def kept(trees: Forest, history: Sequence[float]) -> None:
             parts.append(trees)
-            self.state = replace(self.state, parts=tuple(parts), history=tuple(history), clipped=ready.rows.clipped)
+            self.state = replace(
+                self.state,
+                parts=tuple(parts),
+                history=tuple(history),
+                clipped=ready.rows.clipped,
+                scores=vertical_run.scores_of(ready),
+            )
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        return vertical_run.grow(circle, ready, driver.callbacks, before, history, kept)
+        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept)
 
     def _say_farewell(self, circle: Circle, model: Model) -> None:
         try:

@@ -24,7 +24,7 @@ from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
-from hedgerow.protocols.passive import PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
@@ -52,6 +52,8 @@ class Owner:
     """Whether another party's certificate was revoked."""
     durable: bool = False
     """Whether what is answered must be on disk before the answer leaves, so that a loss of power forgets nothing."""
+    keeps: Keeps | None = None
+    """Where the own cuts of a vertical run are kept."""
 
 
 class Party:
@@ -162,7 +164,7 @@ class Party:
                 "The rows of this party are not those of the active party, in the same order; align them by their ids."
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads)
+            self.passive = passive_rows(self.plan, own, valid, self.threads, owner.keeps)
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         return self.passive.describe()
 

@@ -7,7 +7,7 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 
 import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +51,28 @@ class OwnCuts(NamedTuple):
     cuts: tuple[Cuts, ...]
 
 
+class Keeps(Protocol):
+    """Where a party keeps its own cuts, so that they survive the process."""
+
+    def read(self) -> list[OwnCuts]:
+        """The cuts of all complete rounds."""
+
+    def append(self, own: OwnCuts) -> None:
+        """One more round; returns when it survives a loss of power."""
+
+
 class PassiveRows:
     """Rows on their way down trees that others cut too."""
 
     def __init__(
-        self, own: Sample, held_out: Sample | None, grid: Grid, params: TreeParams, cipher: Cipher, threads: int
+        self,
+        own: Sample,
+        held_out: Sample | None,
+        grid: Grid,
+        params: TreeParams,
+        cipher: Cipher,
+        threads: int,
+        keeps: Keeps | None = None,
     ) -> None:
         self.own, self.held_out, self.grid, self.params = own, held_out, grid, params
         self.cipher, self.threads = cipher, threads
@@ -65,7 +82,8 @@ class PassiveRows:
         by_column = own.matrix.by_column
         every = by_column if by_column.size else _native.columns_of(own.matrix, threads)
         self.own_codes, self.widths = every[cut], wanted(self.bins)
-        self.kept: list[OwnCuts] = []
+        self.keeps = keeps
+        self.kept: list[OwnCuts] = [] if keeps is None else keeps.read()
         self.begun: BeginSealed | None = None
         self.round, self.level, self.finished = -1, 0, True
 
@@ -178,6 +196,8 @@ class PassiveRows:
             raise ProtocolError("The active party ends another round than this one.")
         if not self.finished:
             self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
+            if self.keeps is not None:
+                self.keeps.append(self.kept[-1])
             self.finished = True
         return Done()
 
@@ -207,7 +227,7 @@ def rows_digest(plan: Plan, table: Table | None) -> bytes:
     return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
 
 
-def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int) -> PassiveRows:
+def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keeps: Keeps | None = None) -> PassiveRows:
     """A passive party's tables, binned by its own cut points."""
     params = plan.params
     n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
@@ -219,7 +239,7 @@ def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int) -> P
         return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
 
     held_out = None if valid is None else sample(valid.aligned(own.columns))
-    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads)
+    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps)
 
 
 def _nodes(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:

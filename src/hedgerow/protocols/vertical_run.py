@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ProtocolError
+from hedgerow.errors import DataError, ProtocolError, RunError
 from hedgerow.messages import AskColumns, Done, KeepPart, OwnColumns
 from hedgerow.model import ClassLabel, Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
-from hedgerow.protocols.agreeing import MOST_COLUMNS, loss_of
+from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
@@ -61,6 +62,7 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
 def grow(
     circle: Circle,
     ready: Ready,
+    joint: Joint,
     callbacks: Sequence[Callback],
     before: Forest | None,
     history: tuple[float, ...],
@@ -68,7 +70,6 @@ def grow(
 ) -> Model:
     """All trees; every party has its part of the model when this returns."""
     plan, task = circle.plan, ready.task
-    joint = _joint(circle, ready)
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
     most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
     rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done)
@@ -90,7 +91,30 @@ def grow(
     return model
 
 
-def _joint(circle: Circle, ready: Ready) -> Joint:
+def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:
+    """The scores of the own rows, then of the validation rows."""
+    samples = (ready.rows.own, ready.rows.held_out)
+    return tuple(sample.scores.copy() for sample in samples if sample is not None)
+
+
+def restore(ready: Ready, scores: tuple[NDArray[np.float32], ...]) -> None:
+    """The rows as the trees so far left them, in a process before this one."""
+    samples = [sample for sample in (ready.rows.own, ready.rows.held_out) if sample is not None]
+    if [sample.scores.shape for sample in samples] != [array.shape for array in scores]:
+        raise RunError("The rows are not those with which the run began; give the same data, or start a new run.")
+    for sample, array in zip(samples, scores, strict=True):
+        sample.scores[...] = array
+
+
+def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
+    """What the model's columns and classes are; refused if they were others before."""
+    columns = columns_of(joint, ready.columns)
+    if before is not None and before.columns != columns:
+        raise RunError("A party's columns are not those with which the run began; start a new run.")
+    return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
+
+
+def columns_of_all(circle: Circle, ready: Ready) -> Joint:
     """Everybody's columns by number, once it is sure that all have the same rows."""
     plan, held_out = circle.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))

@@ -4,15 +4,11 @@
     step: attempt, parties present, what is fixed before the first tree (once), new trees, new values of the metric
     ...
 
-Each record is its length, its SHA-256 and its bytes (msgpack). A record that was half-written when power or disk ran
-out is left out when the file is read, and cut off when the run goes on. Nothing in it is secret: all of it was said to
-every party.
+Each record is msgpack (see `records`). Nothing in it is secret: all of it was said to every party. But for vertical
+runs, where it lies with the active party and holds its own thresholds; scores of its rows lie beside it (`kept_rows`).
 """
 
-import errno
-import hashlib
 import os
-import struct
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -29,10 +25,11 @@ from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import forest_of, grid_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.driving import State
+from hedgerow.run.kept_rows import keep_scores, read_scores
+from hedgerow.run.records import appended, records_of
 from hedgerow.trees.forest import Forest
 
 VERSION = 1
-_FRAME = struct.Struct("<Q32s")
 
 
 class _Head(msgspec.Struct, frozen=True, array_like=True):
@@ -77,12 +74,12 @@ class Checkpoint:
     """A run's checkpoint file: `state` is how far it has come, `seconds` how long each tree took."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
-        self.path, self.state = path, State()
+        self.path, self.plan, self.state = path, plan, State()
         self.seconds: list[float] = []
         self._file, self._size = -1, 0
         try:
             raw = path.read_bytes() if path.exists() else b""
-            records, self._size = _records(raw, path)
+            records, self._size = records_of(raw, path)
             self._read(records, plan)
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             os.ftruncate(self._file, self._size)
@@ -99,6 +96,8 @@ class Checkpoint:
         before = self.state
         new = tuple(trees_of(part) for part in state.parts[len(before.parts) :])
         now = time.perf_counter()
+        if new and state.scores:
+            keep_scores(self.path.parent, self.plan, len(state.parts), state.scores)
         step = _Step(
             state.attempt,
             state.present,
@@ -124,17 +123,13 @@ class Checkpoint:
 
     def _append(self, record: _Head | _Step) -> None:
         payload = _ENCODER.encode(record)
-        framed = _FRAME.pack(len(payload), hashlib.sha256(payload).digest()) + payload
         try:
-            if os.pwrite(self._file, framed, self._size) != len(framed):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301  # half a record is none
-            os.fsync(self._file)
+            self._size = appended(self._file, payload, self._size)
         except OSError as error:
             raise RunError(
                 f"Cannot write the checkpoint {self.path}: {error.strerror or error}; make room and resume the run, "
                 f"{self.state.forest.n_trees} trees are kept."
             ) from None
-        self._size += len(framed)
 
     def _read(self, records: list[bytes], plan: Plan) -> None:
         if not records:
@@ -151,6 +146,9 @@ class Checkpoint:
             raise RunError(
                 f"{self.path} is damaged and cannot be resumed from; start again in another folder."
             ) from None
+        if plan.active and self.state.parts:
+            scores = read_scores(self.path.parent, plan, len(self.state.parts))
+            self.state = replace(self.state, scores=scores)
 
     def _follow(self, step: _Step, plan: Plan) -> None:
         """The state after one more step; trees in which a walk could go astray are refused."""
@@ -172,23 +170,6 @@ class Checkpoint:
             losses=step.losses,
             clipped=step.clipped,
         )
-
-
-def _records(raw: bytes, path: Path) -> tuple[list[bytes], int]:
-    """All whole records, and where they end; refuses a file that is damaged before its last record."""
-    found: list[bytes] = []
-    at = 0
-    while len(raw) - at >= _FRAME.size:
-        length, digest = _FRAME.unpack_from(raw, at)
-        end = at + _FRAME.size + length
-        payload = raw[at + _FRAME.size : end]
-        if end > len(raw) or hashlib.sha256(payload).digest() != digest:
-            if end < len(raw) and any(raw[at:]):
-                raise RunError(f"{path} is damaged and cannot be resumed from; start again in another folder.")
-            break
-        found.append(payload)
-        at = end
-    return found, at
 
 
 def _forest(trees: Trees, common: Common | None, plan: Plan) -> Forest:

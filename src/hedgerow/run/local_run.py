@@ -20,6 +20,7 @@ from hedgerow.protocols.driving import State
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
 from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
+from hedgerow.run.kept_rows import CUTS, CutsFile
 from hedgerow.run.manifest import About
 from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.progress import Progress, Recorder, Watch
@@ -135,13 +136,21 @@ def _federated(local: _Local) -> Outcome:
             simulation = Simulation(
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
-                checkpoint.state, keeping(folder, checkpoint), local.notes, local.parts,
+                checkpoint.state, keeping(folder, checkpoint), local.notes,
+                _kept_cuts(folder, plan, named), local.parts,
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
         beside = {"losses": losses_of(state), "leaks": list(leaks(plan))}
         return local.finish(folder, {"": model}, beside, seconds)
+
+
+def _kept_cuts(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, CutsFile]:
+    """Where passive parties keep their own cuts; the plan is known by the parties' names, as in the folder."""
+    if not plan.active:
+        return {}
+    return {name: CutsFile(folder.path / "parties" / name / CUTS, named.digest) for name in plan.answering}
 
 
 class _NamedLog:

@@ -34,6 +34,7 @@ from hedgerow.protocols.vertical_run import Active
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
 from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
+from hedgerow.run.kept_rows import CUTS, CutsFile
 from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
 from hedgerow.run.options import DriverOptions
@@ -90,7 +91,8 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     _check_own(identity, plan.coordinator, f"[[party]] {plan.active!r}" if plan.active else "[driver]", settings)
     check_folder(place, options.resume)
     active = _active(run, plan, own, options)
-    about = About(run.name, "driver", plan.active or "driver", run.method, plan.text)
+    data = {} if active is None else {plan.active: _digest(active.own_table, active.own_valid)}
+    about = About(run.name, "driver", plan.active or "driver", run.method, plan.text, data)
     with (
         closing(open_folder(place, about, options.resume)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
@@ -126,6 +128,10 @@ def _own_tables(run: RunFile, name: str, own: Own, say: Say) -> tuple[Table, Tab
     for sentence in notes:
         say(sentence)
     return found
+
+
+def _digest(*own: Table | None) -> str:
+    return hashlib.sha256("".join(tables.digest(table) for table in own if table is not None).encode()).hexdigest()
 
 
 def _check_followed(plan: Plan, valid: Source | None) -> None:
@@ -203,12 +209,13 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     place = options.folder or run.folder.with_name(f"{run.folder.name}-{own.name}")
     check_folder(place, None)
     table, valid = _own_tables(run, own.name, own.own, options.say)
-    rows = hashlib.sha256("".join(tables.digest(t) for t in (table, valid) if t is not None).encode()).hexdigest()
+    rows = _digest(table, valid)
     about = About(run.name, "party", own.name, run.method, plan.text)
     with closing(open_folder(place, about, None)) as folder:
         _check_rows(folder, rows)
         revoked = _revoked(settings, _ca(settings))
-        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, durable=True)
+        keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
+        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps)
         content = _served(owner, plan, settings, folder, options)
         folder.finish({kept_file(run): content}, {"leaks": list(leaks(plan)), "notes": []})
     return place

@@ -18,6 +18,7 @@ from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.passive import Keeps
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.boost import Callback
@@ -41,6 +42,8 @@ class Simulation:
     """Called with the state after every tree."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
+    keeps: Mapping[str, Keeps] = field(default_factory=dict)
+    """Where the passive parties of a vertical run keep their own cuts."""
     parts: dict[str, bytes] = field(default_factory=dict)
     """Filled with each passive party's part of a vertical model, as it keeps it."""
 
@@ -99,7 +102,8 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     kept = sim.parts if plan.method == "vertical" else {}
     for name in plan.answering:
         identity = sim.identities[name]
-        owner = Owner(name, sim.parties[name], sim.valid.get(name), ALLOW_ALL, identity, sim.logs.get(name))
+        tables, log, keeps = (sim.parties[name], sim.valid.get(name)), sim.logs.get(name), sim.keeps.get(name)
+        owner = Owner(name, *tables, ALLOW_ALL, identity, log, keeps=keeps)
         answers[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).answer)
     corridor = Corridor(InProcess(answers), sim.listeners)
     own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None

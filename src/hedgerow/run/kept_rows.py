@@ -1,0 +1,128 @@
+"""What the parties of a vertical run keep for themselves, so that a process that was killed can go on.
+
+The active party: the score of each of its rows after the last complete tree, in two files that take turns, so that one
+of them always fits the checkpoint. A passive party: its own cuts of every complete round, in a file that only grows.
+Neither is ever said to anybody: scores come from labels, cuts are the party's own.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import RunError
+from hedgerow.files import write_whole
+from hedgerow.plan import Plan
+from hedgerow.protocols.passive import OwnCuts
+from hedgerow.run.records import appended, records_of
+from hedgerow.trees.splits import Cuts, Nodes
+
+SCORES, CUTS = "scores", "cuts"
+PRIVATE = 0o600
+
+
+class _Scores(msgspec.Struct, frozen=True, array_like=True):
+    plan: bytes
+    rounds: int
+    shapes: tuple[tuple[int, int], ...]
+    values: tuple[bytes, ...]
+
+
+def keep_scores(folder: Path, plan: Plan, rounds: int, scores: tuple[NDArray[np.float32], ...]) -> None:
+    """Write the scores after so many rounds, whole or not at all; those of the round before stay."""
+    shapes = tuple((array.shape[0], array.shape[1]) for array in scores)
+    payload = msgspec.msgpack.encode(_Scores(plan.digest, rounds, shapes, tuple(a.tobytes() for a in scores)))
+    write_whole(_place(folder, rounds), hashlib.sha256(payload).digest() + payload, RunError, PRIVATE)
+
+
+def read_scores(folder: Path, plan: Plan, rounds: int) -> tuple[NDArray[np.float32], ...]:
+    """The scores after so many rounds."""
+    place = _place(folder, rounds)
+    try:
+        content = place.read_bytes()
+        kept = msgspec.msgpack.decode(content[32:], type=_Scores)
+        whole = hashlib.sha256(content[32:]).digest() == content[:32]
+        _ensure(whole and (kept.plan, kept.rounds) == (plan.digest, rounds))
+        return tuple(
+            np.frombuffer(values, np.float32).reshape(shape)
+            for shape, values in zip(kept.shapes, kept.values, strict=True)
+        )
+    except (OSError, ValueError, msgspec.DecodeError):
+        raise RunError(
+            f"{place} does not hold the scores of round {rounds}, without which the run cannot go on; start again in "
+            "another folder."
+        ) from None
+
+
+def _place(folder: Path, rounds: int) -> Path:
+    return folder / f"{SCORES}.{rounds % 2}"
+
+
+def _ensure(holds: bool) -> None:
+    """Refuse what is of another run or round, or damaged."""
+    if not holds:
+        raise ValueError("not what was kept")
+
+
+class _Cuts(msgspec.Struct, frozen=True, array_like=True):
+    tree: bytes
+    node: bytes
+    child: bytes
+    column: bytes
+    bin: bytes
+    missing_left: bytes
+    left_bins: bytes
+
+
+class _Round(msgspec.Struct, frozen=True, array_like=True):
+    plan: bytes
+    round: int
+    cuts: tuple[_Cuts, ...]
+
+
+class CutsFile:
+    """A passive party's cuts of complete rounds; a round that is written again takes the place of it and all after."""
+
+    def __init__(self, path: Path, plan: bytes) -> None:
+        self.path, self.plan = path, plan
+        self._size = 0
+
+    def read(self) -> list[OwnCuts]:
+        """The cuts of all complete rounds."""
+        kept: list[OwnCuts] = []
+        try:
+            records, self._size = records_of(self.path.read_bytes() if self.path.exists() else b"", self.path)
+            for raw in records:
+                told = msgspec.msgpack.decode(raw, type=_Round)
+                _ensure(told.plan == self.plan and 0 <= told.round <= len(kept))
+                kept[told.round :] = [OwnCuts(told.round, tuple(map(_cuts, told.cuts)))]
+        except OSError as error:
+            raise RunError(f"Cannot read {self.path}: {error.strerror or error}.") from None
+        except (ValueError, msgspec.DecodeError):
+            raise RunError(f"{self.path} is damaged; begin a new run in another folder.") from None
+        return kept
+
+    def append(self, own: OwnCuts) -> None:
+        """Write one more round; when this returns, it would outlast a loss of power."""
+        cuts = tuple(_Cuts(*(np.ascontiguousarray(array).tobytes() for array in (*c.nodes, *c[1:]))) for c in own.cuts)
+        payload = msgspec.msgpack.encode(_Round(self.plan, own.round, cuts))
+        try:
+            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+            try:
+                os.ftruncate(file, self._size)
+                self._size = appended(file, payload, self._size)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise RunError(f"Cannot write {self.path}: {error.strerror or error}; make room and join again.") from None
+
+
+def _cuts(kept: _Cuts) -> Cuts:
+    tree, node, child = (np.frombuffer(raw, np.int64) for raw in (kept.tree, kept.node, kept.child))
+    column, bin_ = (np.frombuffer(raw, np.int32) for raw in (kept.column, kept.bin))
+    missing, sets = np.frombuffer(kept.missing_left, np.bool_), np.frombuffer(kept.left_bins, np.uint64).reshape(-1, 4)
+    _ensure(len({len(tree), len(node), len(child), len(column), len(bin_), len(missing), len(sets)}) == 1)
+    return Cuts(Nodes(tree, node), child, column, bin_, missing, sets)
