@@ -196,16 +196,17 @@ POLICY = {
 }
 
 CONFIGURATION = {
-    "mode": "`horizontal`; `ensemble` is our `bagging`, `solo` our `alone`, `centralized` our `pooled`. `vertical` and "
-    "`hybrid` are refused",
+    "mode": "`horizontal`; `vertical`, the first party being the active one; `ensemble` is our `bagging`, `solo` our "
+    "`alone`, `centralized` our `pooled`. `hybrid` is refused",
     "n_parties": "honoured; must agree with the number of files in `data`",
-    "partition": "1 cuts the one file of `data` evenly into `n_parties`",
-    "partition_mode": "`horizontal`; others are refused",
-    "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he`, `dp` are refused",
+    "partition": "1 cuts the one file of `data` evenly into `n_parties`, by rows or in a vertical run by columns",
+    "partition_mode": "must fit `mode`",
+    "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is the lattice of "
+    "a vertical run, which is not there yet, and refused of others; `dp` is refused",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",
-    "n_features": "width of LIBSVM files",
+    "n_features": "width of LIBSVM files; no effect on the files of a vertical run, which have columns of their own",
     "data": "a file for each party, separated by commas",
     "test_data": "one file, on which the final metrics are computed",
     "model_path": "the model is also written there, in hedgerow's format",

@@ -4,6 +4,7 @@ import gzip
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -176,7 +177,9 @@ def test_no_key_is_without_a_meaning_a_refusal_or_a_remark(tmp_path: Path) -> No
 # What is refused
 
 REFUSED = {
-    "mode=vertical": "mode=vertical is not available yet",
+    "mode=vertical\nprivacy_tech=sa": "privacy_tech=sa is not for mode=vertical",
+    "mode=vertical\nprivacy_tech=dp": "privacy_tech=dp is not available yet",
+    "mode=vertical\npartition=1\ndata=all\npartition_mode=horizontal": "does not go with mode=vertical; use partition",
     "mode=hybrid": "mode=hybrid is not available yet",
     "mode=diagonal": "is unknown; it is one of horizontal",
     "privacy_tech=he": "use privacy_tech=sa",
@@ -187,7 +190,7 @@ REFUSED = {
     "n_parallel_trees=4": "use bagging=1 and n_trees",
     "merge_histogram=client": "use merge_histogram=server",
     "tree_method=exact": "tree_method=exact is unknown; it is one of auto, hist",
-    "partition=1\ndata=all\npartition_mode=vertical": "partition_mode=vertical is not available yet",
+    "partition=1\ndata=all\npartition_mode=vertical": "partition_mode=vertical does not go with mode=horizontal",
     "metric=auc": "metric=auc is unknown; it is one of default, rmse",
     "test_data=s,t": "test_data=s,t names 2 files",
     "max_num_bin=1000": "max_num_bin=1000 is out of range; it must be a whole number from 2 to 255",
@@ -228,6 +231,46 @@ def test_remarks_and_repeated_lines_are_no_matter(tmp_path: Path) -> None:
     assert (run.params.n_estimators, run.privacy.protection) == (3, "masked")
     with pytest.raises(RunError, match="No such file"):
         open_run(tmp_path / "none.conf")
+
+
+# Parties with other columns
+
+
+def test_one_file_is_cut_by_columns(tmp_path: Path) -> None:
+    run = read(tmp_path, "data=all\npartition_mode=vertical\nmode=vertical\nn_parties=3\nobjective=binary:logistic\n")
+    assert (run.method, run.active, run.names) == ("vertical", "party1", ("party1", "party2", "party3"))
+    assert run.privacy.protection == "plain"
+    assert any("taken as consent: passive parties read every gradient" in sentence for sentence in run.notes)
+    assert any("is taken for partition=1" in sentence for sentence in run.notes)
+
+
+def test_encryption_is_the_lattice_and_its_keys_are_not_paillier_s(tmp_path: Path) -> None:
+    run = read(tmp_path, TWO + "mode=vertical\nprivacy_tech=he\nkey_length=512\n")
+    assert (run.active, run.privacy.protection) == ("party1", "lattice")
+    assert any("key_length has no effect: it is the length of Paillier keys" in sentence for sentence in run.notes)
+    assert any("lattice encryption" in sentence for sentence in run.notes)
+
+
+def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_path: Path) -> None:
+    """As FedTree's a9a example has them: each file begins with column 1 and has the labels."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 6))
+    y = (X[:, 0] + X[:, 4] + rng.integers(0, 2, 300) > 1).astype(int)
+    X[0] = 1
+    for name, own in (("p0", X[:, :3]), ("p1", X[:, 3:]), ("test", X)):
+        lines = (f"{b} " + " ".join(f"{j + 1}:1" for j in np.flatnonzero(row)) for b, row in zip(y, own, strict=True))
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    conf = tmp_path / "run.conf"
+    conf.write_text(
+        f"data={tmp_path / 'p0'},{tmp_path / 'p1'}\ntest_data={tmp_path / 'test'}\nn_parties=2\nmode=vertical\n"
+        "n_features=6\nobjective=binary:logistic\nprivacy_tech=none\nn_trees=5\nmax_depth=3\n"
+    )
+    result = CliRunner().invoke(app, ["train", str(conf), "--folder", str(tmp_path / "run")])
+    assert result.exit_code == 0, result.output
+    auc = next(line for line in result.stdout.splitlines() if line.startswith("AUC = "))
+    assert float(auc.removeprefix("AUC = ")) > 0.8
+    assert "n_features has no effect" in result.stderr
+    assert len(load_model(tmp_path / "run" / "model.json").names) == 6
 
 
 # A whole run

@@ -14,7 +14,9 @@ from hedgerow.run.conf_file import Conf, file_text
 from hedgerow.run.described import RunFile, run_of
 from hedgerow.trees.params import LIMITS, Limit
 
-METHODS = {"horizontal": "horizontal", "ensemble": "bagging", "solo": "alone", "centralized": "pooled"}
+METHODS = {
+    "horizontal": "horizontal", "vertical": "vertical", "ensemble": "bagging", "solo": "alone", "centralized": "pooled",
+}  # fmt: skip
 OF_CLASSES = ("binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax")
 OBJECTIVES = ("reg:linear", *OF_CLASSES, "rank:pairwise", "rank:ndcg")
 CUT_POINTS = {"server": "counts", "party": "local", "client_pre": "local", "client_post": "local"}
@@ -36,7 +38,7 @@ NO_EFFECT = {
     "verbose": "progress is shown wherever there is a terminal",
     "profiling": "the seconds are printed at the end",
     "ip_address": "all parties of a simulation live in this process; real ones need a run file with [driver]",
-    "joint_prediction": "every party of a horizontal run holds the whole model",
+    "joint_prediction": "the model is always measured as a whole",
     "pred_output": "it belongs to FedTree-predict; use `hedgerow predict MODEL DATA --out FILE`",
     "num_class": "the classes are those found among the labels of all parties",
     "tree_method": "trees are always grown from histograms",
@@ -73,7 +75,10 @@ class _Reading:
         if "model_path" in conf:
             run["model"] = conf.text("model_path")
             self.notes.append("model_path: the model is also written there, as hedgerow's JSON and not in FedTree's.")
-        tables = {"run": run, "data": self._data(), "trees": self._trees(), **self._parties(method)}
+        tables = {"run": run, "data": self._data(method), "trees": self._trees(), **self._parties(method)}
+        if method == "vertical" and "party" in tables:
+            run["active"] = "party1"
+            self.notes.append("The first file of data is that of the active party, whose labels are used.")
         privacy = self._privacy(method)
         if privacy:
             tables["privacy"] = privacy
@@ -87,9 +92,7 @@ class _Reading:
         conf.word("tree_method", ("auto", "hist"), "hist")
         refused = [
             ("merge_histogram", "client", "is not available; the driver adds the sums: use merge_histogram=server."),
-            ("privacy_tech", "he", "is not available for horizontal trees; use privacy_tech=sa."),
             ("privacy_tech", "dp", "is not available yet; privacy_tech=sa hides each party's sums, not the model's."),
-            ("mode", "vertical", "is not available yet; of parties with the same columns use mode=horizontal."),
             ("mode", "hybrid", "is not available yet; of parties with the same columns use mode=horizontal."),
             ("objective", "rank:pairwise", "is not available; use reg:linear on the relevance."),
             ("objective", "rank:ndcg", "is not available; use reg:linear on the relevance."),
@@ -97,6 +100,8 @@ class _Reading:
         for key, value, what in refused:
             if conf.text(key) == value:
                 raise conf.wrong(key, what)
+        if conf.text("privacy_tech") == "he" and conf.text("mode") != "vertical":
+            raise conf.wrong("privacy_tech", "is not available for horizontal trees; use privacy_tech=sa.")
         if conf.number("n_parallel_trees", Limit(1, 1e9, whole=True), 1) > 1:
             raise conf.wrong("n_parallel_trees", "is not available; for a random forest use bagging=1 and n_trees.")
 
@@ -105,7 +110,7 @@ class _Reading:
 
     # Data
 
-    def _data(self) -> dict[str, Any]:
+    def _data(self, method: str) -> dict[str, Any]:
         conf = self.conf
         csv = conf.word("data_format", ("libsvm", "csv"), "libsvm") == "csv"
         data: dict[str, Any] = {"format": "csv" if csv else "libsvm", "task": self._task()}
@@ -114,6 +119,8 @@ class _Reading:
         width = int(conf.number("n_features", Limit(-1, 2**31 - 1, whole=True), -1))
         if width > 0 and csv:
             self.notes.append("n_features has no effect: a CSV file says itself how many columns it has.")
+        elif width > 0 and method == "vertical" and len(conf.paths("data")) > 1:
+            self.notes.append("n_features has no effect: each party's file has its own columns.")
         elif width > 0:
             data["n_columns"] = width
         tests = conf.paths("test_data")
@@ -135,8 +142,11 @@ class _Reading:
             raise ParameterError("data is missing; name a file for each party, separated by commas.")
         n = int(conf.number("n_parties", Limit(1, MOST_PARTIES, whole=True), 2))
         cut = conf.flag("partition")
+        if method == "vertical" and len(files) == 1 and "partition" not in conf and "partition_mode" in conf:
+            self.notes.append("partition_mode of one file is taken for partition=1.")
+            cut = True
         if cut and len(files) == 1:
-            return {"partition": self._partition(files[0], n)}
+            return {"partition": self._partition(files[0], n, method)}
         if cut:
             self.notes.append(f"partition has no effect: data names {len(files)} files, one for each party.")
         elif "partition_mode" in conf:
@@ -155,10 +165,14 @@ class _Reading:
             )
         self.notes.append(f"n_parties is not given; there are {n_files} parties, one for each file of data.")
 
-    def _partition(self, file: str, n: int) -> dict[str, Any]:
-        conf = self.conf
-        if conf.word("partition_mode", ("horizontal", "vertical", "hybrid"), "horizontal") != "horizontal":
-            raise conf.wrong("partition_mode", "is not available yet; use partition_mode=horizontal.")
+    def _partition(self, file: str, n: int, method: str) -> dict[str, Any]:
+        """Columns stay in order, labels go to the first party; rows are shuffled."""
+        conf, fitting = self.conf, "vertical" if method == "vertical" else "horizontal"
+        if conf.word("partition_mode", ("horizontal", "vertical", "hybrid"), fitting) != fitting:
+            raise conf.wrong("partition_mode", f"does not go with mode={conf.text('mode', 'horizontal')}; use "
+                                               f"partition_mode={fitting}.")  # fmt: skip
+        if method == "vertical":
+            return {"data": file, "parties": n}
         return {"data": file, "parties": n, "how": "even", "seed": self._parameter("seed")}
 
     # Trees
@@ -195,6 +209,8 @@ class _Reading:
 
     def _privacy(self, method: str) -> dict[str, Any]:
         conf = self.conf
+        if method == "vertical":
+            return self._sealed()
         hidden = conf.word("privacy_tech", ("none", "sa"), "none") == "sa"
         cuts = CUT_POINTS[conf.word("propose_split", tuple(CUT_POINTS), "server")]
         if method != "horizontal":
@@ -213,6 +229,23 @@ class _Reading:
         )
         return {"protection": "plain", "i_accept_disclosure": True, "cut_points": cuts, "columns": self._columns()}
 
+    def _sealed(self) -> dict[str, Any]:
+        """Of a vertical run: the first party has the labels and seals, or does not seal, its gradients."""
+        conf = self.conf
+        if "propose_split" in conf:
+            self.notes.append("propose_split has no effect: each party finds the cut points of its own columns.")
+        if conf.text("privacy_tech") == "sa":
+            raise conf.wrong("privacy_tech", "is not for mode=vertical, where no two parties hold the same sums; use "
+                                             "privacy_tech=he.")  # fmt: skip
+        if conf.word("privacy_tech", ("none", "he"), "none") == "he":
+            self.notes.append("privacy_tech=he is lattice encryption with 128 bits of security.")
+            return {"protection": "lattice"}
+        self.notes.append(
+            "privacy_tech=none is taken as consent: passive parties read every gradient, and with it the labels; "
+            "privacy_tech=he hides them."
+        )
+        return {"protection": "plain", "i_accept_disclosure": True}
+
     def _columns(self) -> str:
         """The files of a LIBSVM table are as wide as their last entry; what one lacks is missing."""
         return "shared" if self.conf.text("data_format") == "csv" else "all"
@@ -221,6 +254,8 @@ class _Reading:
         """On every key that is given and changes nothing here."""
         conf = self.conf
         for key, why in NO_EFFECT.items():
+            if key == "key_length" and conf.text("privacy_tech") == "he":
+                why = "it is the length of Paillier keys, in whose place there is a lattice"
             if key in conf:
                 self.notes.append(f"{conf.written[key]} has no effect: {why}.")
         if "reorder_label" in conf and conf.flag("reorder_label"):
