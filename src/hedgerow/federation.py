@@ -20,14 +20,19 @@ class SecureAggregation:
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """The driver sees every party's own sums, from which rows can be reconstructed; to be accepted in words."""
+    """Nothing is hidden; to be accepted in words.
+
+    The driver sees every party's own sums, from which rows can be reconstructed. In a vertical federation the passive
+    parties see every gradient, and with it the labels.
+    """
 
     i_accept_disclosure: bool = False
 
     def __post_init__(self) -> None:
         if self.i_accept_disclosure is not True:
             raise ParameterError(
-                "Without privacy the driver reads every party's sums, from which rows can be reconstructed; "
+                "Without privacy the driver reads every party's sums, from which rows can be reconstructed, and in a "
+                "vertical federation passive parties read every gradient, and with it the labels; "
                 "say NoPrivacy(i_accept_disclosure=True) if that is meant."
             )
 

@@ -380,3 +380,8 @@ def test_half_a_record_of_cuts_is_left_out_and_the_tree_grown_again(tmp_path):
     assert [one.round for one in CutsFile(tmp_path / "cuts", fed.plan.digest).read()] == [0, 1]
     with pytest.raises(RunError, match="is damaged"):
         CutsFile(tmp_path / "cuts", bytes(32)).read()
+
+
+def test_a_share_so_small_that_nothing_is_held_out_is_refused(tmp_path):
+    read(tmp_path, WHOLE + PLAIN + TREES + "[validation]\nshare = 1e-9\n")
+    assert "the active party has none; give some" in said(tmp_path, "train", code=3).stderr

@@ -44,6 +44,8 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
         raise DataError(
             "Rows with weight 0 cannot be left out of a vertical run; take them out of every party's table."
         )
+    if goal.follow and (own.own_valid is None or not own.own_valid.n_rows):
+        raise DataError("A metric on validation rows was asked for, but the active party has none; give some.")
     classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(table.labels).tolist())
     task = Task(
         loss_of(plan, classes),
