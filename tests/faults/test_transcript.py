@@ -77,7 +77,10 @@ def test_a_tree_that_is_begun_again_is_counted_twice(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--parts", "parties,moon"], "There is no part 'moon': choose from parties, driver, continue, network."),
+        (
+            ["--parts", "parties,moon"],
+            "There is no part 'moon': choose from parties, driver, continue, network, decoders.",
+        ),
         (["--kills", "0"], "--kills must be at least 1."),
         (["--seed", "-1"], "--seed must be at least 0."),
     ],
