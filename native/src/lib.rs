@@ -9,9 +9,12 @@ pub mod matrix;
 pub mod pads;
 pub mod portable;
 pub mod predict;
+pub mod ristretto;
 pub mod sample;
 pub mod splits;
 pub mod threads;
 
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod ristretto_face;

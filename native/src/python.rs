@@ -1039,5 +1039,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
     m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
+    crate::ristretto_face::register(m)?;
     Ok(())
 }

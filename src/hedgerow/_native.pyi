@@ -17,6 +17,8 @@ __all__ = [
     "best_cuts",
     "bin_dense",
     "bin_sparse",
+    "blind_ids",
+    "blind_points",
     "columns_of",
     "count_prefixes",
     "count_rows",
@@ -37,6 +39,7 @@ __all__ = [
     "name_nodes",
     "narrow",
     "pad_keys",
+    "reduce_scalar",
     "row_sides",
     "set_portable_only",
     "softmax",
@@ -316,6 +319,18 @@ def add_pads(words: _U64, keys: _U8, subtract: _Bools, n_threads: int) -> None:
 
     The nonce is zero: a key may serve one request only.
     """
+
+def reduce_scalar(wide: bytes) -> bytes:
+    """The scalar of ristretto255 (32 bytes) that 64 uniform bytes stand for."""
+
+def blind_ids(text: bytes, ends: _I64, tag: bytes, scalar: bytes, n_threads: int) -> _U8:
+    """The points (ids x 32) that ids are hashed to under this tag (RFC 9380), multiplied by the scalar.
+
+    Id i is the text up to `ends[i]`, from the end of the one before.
+    """
+
+def blind_points(points: _U8, scalar: bytes, n_threads: int) -> _U8:
+    """Points (n x 32) multiplied by the scalar; refuses what is not a point, and the identity."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""
