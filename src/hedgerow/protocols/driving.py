@@ -15,6 +15,7 @@ from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
 from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
+from hedgerow.protocols.align import OwnSets
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
@@ -103,6 +104,8 @@ class _Run:
         self.driver, self.state = driver, state
         self.ready: Ready | None = None
         """The active party's rows with the scores of the trees so far, in a vertical run."""
+        self.sets: OwnSets | None = None
+        """Its side of the alignment of rows."""
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -148,6 +151,9 @@ class _Run:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
         if self.ready is None and self.state.parts:
             raise RunError("A vertical run cannot be resumed by a new process yet; start it anew in another folder.")
+        if circle.plan.align == "private":
+            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads)
+            own = vertical_run.aligned(circle, self.sets, driver.tell)
         ready = self.ready = self.ready or vertical_run.prepare(circle.plan, own, driver.threads)
         parts = list(self.state.parts)
 
