@@ -15,10 +15,10 @@ from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
 from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
-from hedgerow.protocols.align import OwnSets
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded

@@ -19,12 +19,12 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
-from hedgerow.protocols.align import Aligning, OwnSets, Tables
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
@@ -136,8 +136,8 @@ class Party:
 
     def _passive(self, request: m.Request) -> m.Answer:
         """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
-        if isinstance(request, Aligning) and self.sets is not None:
-            return self._align(request, self.sets)
+        if isinstance(request, Aligning):
+            return self._align(request)
         if isinstance(request, m.AskColumns):
             return self._columns(request)
         passive = self.passive
@@ -158,7 +158,10 @@ class Party:
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def _align(self, request: Aligning, sets: OwnSets) -> m.Answer:
+    def _align(self, request: Aligning) -> m.Answer:
+        sets = self.sets
+        if sets is None:
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}: rows are as given.")
         reply = sets.answer(request)
         if isinstance(request, m.MarkCommon) and isinstance(reply, m.Done):
             rows, common = (t[request.held_out] for t in (sets.own, sets.tables))

@@ -17,8 +17,9 @@ from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, loss_of
-from hedgerow.protocols.align import OwnSets, Ring
+from hedgerow.protocols.align import Ring
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical import Joint, VerticalRows
