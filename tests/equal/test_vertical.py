@@ -8,7 +8,9 @@ import pytest
 from federated import Federation, labels, params_of, pooled_model, same, scattered, values
 from hedgerow.data import partition
 from hedgerow.data.table import Table
+from hedgerow.federation import NoPrivacy, Vertical
 from hedgerow.plan import Goal
+from hedgerow.run.fitting import fit_parties
 from learnt import CASES
 
 UNKNOWN = ("monotone", "20 rows a side")
@@ -88,3 +90,17 @@ def test_ids_of_numbers_and_of_text_are_the_same_where_they_read_the_same():
     parties["party2"] = replace(parties["party2"], ids=parties["party2"].ids.astype(str))
     params = params_of(subsample=0.7)
     assert same(vertical(parties, params, align="private").whole(), pooled_model(shared, params))
+
+
+def test_an_estimator_aligns_rows_where_they_differ_and_says_so():
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal), ids=[f"person {i}" for i in range(250)])
+    parties, shared = scattered(table, 3)
+    notes = []
+    federation = Vertical(NoPrivacy(i_accept_disclosure=True))
+    model = fit_parties(parties, None, federation, Goal(), params_of(), 1, (), notes)
+    assert same(model, pooled_model(shared))
+    assert notes == ["The parties' rows differ: only those whose ids all of them have are used."]
+    in_order = partition.columns(table, n=3)
+    assert same(fit_parties(in_order, None, federation, Goal(), params_of(), 1, (), again := []), pooled_model(table))
+    assert not again

@@ -7,7 +7,7 @@ from hedgerow import messages as m
 from hedgerow.federation import LEAST_CUT_ROWS
 from hedgerow.plan import Plan
 
-HOW = {"clear": "as it is", "masked": "in sum only"}
+HOW = {"clear": "as it is", "masked": "in sum only", "blinded": "not at all; equal ids match"}
 
 
 class Sight(NamedTuple):
