@@ -11,7 +11,7 @@ from federated import TINY, Federation, Lossy, labels, pooled_model, refuses, sa
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import CipherError, DataError, ParameterError, ProtocolError
+from hedgerow.errors import CipherError, DataError, ParameterError, PrivacyError, ProtocolError
 from hedgerow.plan import Goal, Plan
 from hedgerow.privacy.intersection import Blinding
 from hedgerow.protocols import align, own_sets, vertical_run
@@ -220,13 +220,18 @@ def test_the_same_ids_give_other_points_in_every_run_and_at_every_party():
 def believed(monkeypatch, parties):
     """Rows that the active party, comparing lists place by place, takes for rows of party2 that party3 has not."""
     kept = {}
-    monkeypatch.setattr(align, "in_all", lambda lists, whole=align.in_all: whole(kept.setdefault("lists", lists)))
-    begun = vertical_run.own_sets
+    begun, compared = vertical_run.own_sets, align.in_all
+
+    def noted(lists):
+        own = kept["own"].sets[False]
+        kept["lists"], kept["ids"] = lists, np.array(own.own_ids)[own.order].tolist()
+        return compared(lists)
+
+    monkeypatch.setattr(align, "in_all", noted)
     monkeypatch.setattr(vertical_run, "own_sets", lambda *a: kept.setdefault("own", begun(*a)))
     federation(parties).model()
     _, two, three = ({row.tobytes() for row in points} for points in kept["lists"])
-    ids = np.array(kept["own"].sets[False].own_ids)[kept["own"].sets[False].order]
-    places = zip(ids.tolist(), kept["lists"][0], strict=True)
+    places = zip(kept["ids"], kept["lists"][0], strict=True)
     return {one for one, row in places if row.tobytes() in two and row.tobytes() not in three}
 
 
@@ -283,6 +288,24 @@ def stopped_at(kind):
 def test_an_alignment_begins_once():
     party, _ = stopped_at(m.BeginBlinding)
     refuses(party, m.AskSetSize(False), "begins an alignment twice")
+
+
+def test_a_process_aligns_its_rows_only_so_often():
+    """Else the active party could try out new ids for ever."""
+    parties, _ = scattered(table_of(), 2)
+    fed = federation(parties)
+    again = until(fed, lambda r: isinstance(r, m.AskBlinded))
+    assert again.owner == 1
+    introduced = next(one.frame for one in fed.heard if one.kind == "Introduce")
+    begin = next(one.message for one in fed.heard if one.kind == "BeginBlinding")
+    party = fed.parties["party2"]
+    for attempt in range(2, own_sets.MOST_TIMES + 1):
+        party.answer(encode(replace(decode_request(introduced), attempt=attempt)))
+        party.answer(encode(m.AskSetSize(False)))
+        party.answer(encode(begin))
+    party.answer(encode(replace(decode_request(introduced), attempt=own_sets.MOST_TIMES + 1)))
+    party.answer(encode(m.AskSetSize(False)))
+    refuses(party, begin, "taken part in 20 alignments", PrivacyError)
 
 
 def test_what_has_not_begun_does_not_go_on():
@@ -356,6 +379,20 @@ def test_marks_must_be_of_lists_that_were_given_and_equally_many():
     refuses(party, request, "has not heard, or twice")
     few[0] = 1
     refuses(party, replace(request, owner=1, marks=few), "not equally many")
+
+
+def test_after_the_alignment_nothing_of_it_is_left_to_ask_for():
+    parties, _ = scattered(table_of(), 3)
+    fed = federation(parties)
+    request = until(fed, lambda r: isinstance(r, m.AskColumns))
+    party = fed.parties["party2"]
+    own = party.sets.sets[False]
+    assert not own.own_ids
+    assert not own.lists
+    for again in (m.AskBlinded(False, 1, 0), m.AskBlinded(False, 1, 108), m.AskBlinded(False, 0, 0)):
+        refuses(party, again, "another step|not come whole")
+    refuses(party, m.MarkCommon(False, 1, np.zeros(14, np.uint8)), "has not heard, or twice")
+    party.answer(encode(request))
 
 
 def test_where_rows_are_as_given_nothing_is_aligned():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ProtocolError
+from hedgerow.errors import DataError, PrivacyError, ProtocolError
 from hedgerow.messages import (
     Answer,
     AskBlinded,
@@ -32,6 +32,9 @@ from hedgerow.wire import sized
 
 STEP = 1 << 16
 """Ids of one message: 2 MiB, some seconds of work."""
+
+MOST_TIMES = 20
+"""Alignments that a process takes part in; each new one lets the active party try out other ids."""
 
 Points = NDArray[np.uint8]
 Tables = tuple[Table, Table | None]
@@ -141,6 +144,10 @@ class OwnSet:
         before[order] = out
         return before
 
+    def forget(self) -> None:
+        """The secret, the ids and the lists are not needed any more."""
+        self.blinding, self.own_ids, self.lists = Blinding.fresh(), [], {}
+
 
 class OwnSets:
     """A party's side of all alignments of a run: of its rows, and of its validation rows."""
@@ -149,6 +156,7 @@ class OwnSets:
         self.plan, self.number, self.own, self.threads = plan, plan.names.index(name), own, threads
         self.sets: dict[bool, OwnSet] = {}
         self.aligned: dict[bool, Table] = {}
+        self.times = {False: 0, True: 0}
 
     def introduced(self) -> None:
         """Everybody was introduced anew: alignments may begin again."""
@@ -162,6 +170,7 @@ class OwnSets:
         if own is None:
             raise ProtocolError("The active party goes on with an alignment that has not begun.")
         if isinstance(request, BeginBlinding):
+            self._count(request.held_out)
             return own.begin(request)
         if isinstance(request, AskBlinded):
             return own.give(request)
@@ -171,6 +180,7 @@ class OwnSets:
         if request.owner != self.number:
             return Marks(np.packbits(before, bitorder="little"))
         self._keep(request.held_out, own, before)
+        own.forget()
         return Done()
 
     def _begin(self, held_out: bool) -> SetSize:
@@ -182,6 +192,13 @@ class OwnSets:
         tag = b"hedgerow ids" + self.plan.digest + bytes([held_out])
         self.sets[held_out] = OwnSet(self.plan, self.number, table, tag, self.threads)
         return SetSize(table.n_rows, self.digest(held_out))
+
+    def _count(self, held_out: bool) -> None:
+        self.times[held_out] += 1
+        if self.times[held_out] > MOST_TIMES:
+            raise PrivacyError(
+                f"This process has taken part in {MOST_TIMES} alignments of this run; start it anew if all is well."
+            )
 
     def digest(self, held_out: bool) -> bytes:
         """Of the rows aligned in this process; empty before."""
