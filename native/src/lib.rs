@@ -5,6 +5,7 @@ pub mod divide;
 pub mod follow;
 pub mod gradients;
 pub mod histogram;
+pub mod lattice;
 pub mod matrix;
 pub mod pads;
 pub mod portable;
