@@ -16,18 +16,21 @@ struct Factors {
     odd: __m256i,
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn all(factor: Factor) -> Factors {
     let s = _mm256_set1_epi32(factor.s as i32);
     Factors { w: _mm256_set1_epi32(factor.w as i32), s, odd: s }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn broadcast(table: &Twiddles, i: usize) -> Factors {
     // SAFETY: the caller knows that the table has an entry i.
     unsafe { all(Factor { w: *table.w.get_unchecked(i), s: *table.s.get_unchecked(i) }) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn tail(table: &Twiddles, i: usize) -> Factors {
     // SAFETY: the caller knows that the table has entries i to i + 7.
@@ -35,17 +38,20 @@ unsafe fn tail(table: &Twiddles, i: usize) -> Factors {
     Factors { w, s, odd: _mm256_srli_epi64(s, 32) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn load(from: *const u32) -> __m256i {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn store(to: *mut u32, x: __m256i) {
     unsafe { _mm256_storeu_si256(to.cast(), x) }
 }
 
 /// `Factor::lazy` of eight words.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn lazy(y: __m256i, f: Factors, p: __m256i) -> __m256i {
     let even = _mm256_srli_epi64(_mm256_mul_epu32(y, f.s), 32);
@@ -54,6 +60,7 @@ fn lazy(y: __m256i, f: Factors, p: __m256i) -> __m256i {
     _mm256_sub_epi32(_mm256_mullo_epi32(y, f.w), _mm256_mullo_epi32(q, p))
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn below(x: __m256i, p: __m256i) -> __m256i {
     _mm256_min_epu32(x, _mm256_sub_epi32(x, p))
@@ -66,17 +73,20 @@ struct Moduli {
     twice: __m256i,
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn moduli(prime: &Prime) -> Moduli {
     Moduli { p: _mm256_set1_epi32(prime.p as i32), twice: _mm256_set1_epi32(2 * prime.p as i32) }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn butterfly(x: __m256i, y: __m256i, f: Factors, m: Moduli) -> (__m256i, __m256i) {
     let r = lazy(y, f, m.p);
     (_mm256_add_epi32(x, r), _mm256_sub_epi32(_mm256_add_epi32(x, m.twice), r))
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn back_butterfly(x: __m256i, y: __m256i, f: Factors, m: Moduli) -> (__m256i, __m256i) {
     let difference = _mm256_sub_epi32(_mm256_add_epi32(x, m.twice), y);
@@ -264,6 +274,7 @@ unsafe fn first_layers_back(table: &Twiddles, to: *mut u32, first: usize, m: Mod
     }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn load_block(from: *const u32) -> [__m256i; 8] {
     let mut v = [_mm256_set1_epi32(0); 8];
@@ -273,6 +284,7 @@ unsafe fn load_block(from: *const u32) -> [__m256i; 8] {
     v
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn store_block(to: *mut u32, v: [__m256i; 8]) {
     for (i, v) in v.into_iter().enumerate() {
@@ -280,6 +292,7 @@ unsafe fn store_block(to: *mut u32, v: [__m256i; 8]) {
     }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn transposed(v: [__m256i; 8]) -> [__m256i; 8] {
     let zero = _mm256_set1_epi32(0);
