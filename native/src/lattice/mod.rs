@@ -3,9 +3,14 @@
 //! `ring` has the primes and transforms, `products` sums of products, `random` every sampler, `pack` the wire form of
 //! residues. Nothing here knows a plan: sizes, scales and widths of floods come from the caller.
 
+pub mod merge;
 pub mod pack;
 pub mod products;
 pub mod random;
 pub mod ring;
 #[cfg(target_arch = "x86_64")]
 mod ring_avx2;
+pub mod slots;
+mod slots_words;
+pub mod seal;
+pub mod sums;

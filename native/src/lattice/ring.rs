@@ -85,6 +85,8 @@ pub struct Prime {
     pub(super) scale: Factor,
     /// 1, to reduce a word
     pub(super) one: Factor,
+    /// The first two layers of a polynomial of zeros and ones: w1, -w1, w2, w1 w2, w3, -w1 w3.
+    pub(super) ones: [u32; 6],
 }
 
 /// Powers of a root, and the last three layers' once more in the order of 8 x 8 blocks.
@@ -125,18 +127,23 @@ fn reversed(i: usize, n: usize) -> usize {
 }
 
 impl Prime {
-    fn new(p: u32, n: usize) -> Self {
+    pub(super) fn new(p: u32, n: usize) -> Self {
         let root = root_of(p, n);
         let two_inverse = (0..5).fold(p, |x, _| x.wrapping_mul(2u32.wrapping_sub(p.wrapping_mul(x))));
+        let forward = Twiddles::new(root, n, p);
+        let [w1, w2, w3] = [1, 2, 3].map(|i| u64::from(forward.w[i]));
+        let times = |a: u64, b: u64| (a * b % u64::from(p)) as u32;
+        let ones = [w1 as u32, p - w1 as u32, w2 as u32, times(w1, w2), w3 as u32, p - times(w1, w3)];
         Self {
             p,
             n,
             barrett: ((1u128 << 64) / u128::from(p)) as u64,
             montgomery: two_inverse.wrapping_neg(),
-            forward: Twiddles::new(root, n, p),
+            forward,
             backward: Twiddles::new(inverse_of(root, p), n, p),
             scale: Factor::new(inverse_of(n as u32, p), p),
             one: Factor::new(1, p),
+            ones,
         }
     }
 
@@ -187,6 +194,18 @@ impl Prime {
             return unsafe { ring_avx2::transform(self, a) };
         }
         self.transform_portably(a);
+    }
+
+    /// The same of a polynomial of zeros and ones, given as bytes 0 and 255.
+    pub fn transform_mask(&self, mask: &[u8], out: &mut [u32]) {
+        assert!(mask.len() == self.n && out.len() == self.n);
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            // SAFETY: the CPU was just asked, and the lengths are those of the tables.
+            return unsafe { ring_avx2::transform_mask(self, mask, out) };
+        }
+        out.iter_mut().zip(mask).for_each(|(x, &byte)| *x = u32::from(byte & 1));
+        self.transform_portably(out);
     }
 
     fn transform_portably(&self, a: &mut [u32]) {
@@ -409,6 +428,21 @@ mod tests {
                     plain.iter_mut().for_each(|x| *x = prime.scale.times(*x, prime.p));
                     assert_eq!(wide, plain);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_and_ones_are_transformed_like_any_other_polynomial() {
+        for ring in [Ring::of_4096(), Ring::of_8192()] {
+            let bits = words(ring.n, 2, 21);
+            let mask: Vec<u8> = bits.iter().map(|&b| if b == 1 { 255 } else { 0 }).collect();
+            for prime in &ring.primes {
+                let (mut a, mut b) = (bits.clone(), vec![7; ring.n]);
+                prime.transform(&mut a);
+                prime.transform_mask(&mask, &mut b);
+                reduce_words(&mut b, prime.p, prime.one);
+                assert_eq!(a, b);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The transforms of `ring` with AVX2: two layers at a time, the last three on transposed blocks of 8 x 8.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi32, _mm256_blend_epi32, _mm256_loadu_si256, _mm256_min_epu32, _mm256_mul_epu32,
-    _mm256_mullo_epi32, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_srli_epi64, _mm256_storeu_si256,
-    _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    __m128i, __m256i, _mm_loadl_epi64, _mm256_add_epi32, _mm256_and_si256, _mm256_blend_epi32, _mm256_cvtepi8_epi32,
+    _mm256_loadu_si256, _mm256_min_epu32, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_permute2x128_si256,
+    _mm256_set1_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
 
 use super::ring::{Factor, Prime, Twiddles};
@@ -99,11 +100,61 @@ fn back_butterfly(x: __m256i, y: __m256i, f: Factors, m: Moduli) -> (__m256i, __
 /// `a` has the length of the prime's tables: 4096 or 8192.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn transform(prime: &Prime, a: &mut [u32]) {
+    // SAFETY: the caller's.
+    unsafe { layers_from(prime, a, 1) };
+}
+
+/// See `Prime::transform_mask`.
+///
+/// # Safety
+/// Both have the length of the prime's tables: 4096 or 8192.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transform_mask(prime: &Prime, mask: &[u8], out: &mut [u32]) {
+    let (quarter, m) = (out.len() / 4, moduli(prime));
+    let one = _mm256_set1_epi32(1);
+    let [w1, minus_w1, w2, w12, w3, minus_w13] = prime.ones.map(|w| _mm256_set1_epi32(w as i32));
+    for j in (0..quarter).step_by(8) {
+        // SAFETY: the lengths are the caller's.
+        let [x0, x1, x2, x3] = unsafe {
+            let at = |k: usize| mask.as_ptr().add(j + k * quarter).cast();
+            [load_mask(at(0)), load_mask(at(1)), load_mask(at(2)), load_mask(at(3))]
+        };
+        // The even half is x0 + w1 x2 and x0 - w1 x2; the odd one times its twiddle w2 (x1 + w1 x3) and w3 (x1 - w1 x3).
+        let first = _mm256_and_si256(x0, one);
+        let sum = _mm256_add_epi32(first, _mm256_and_si256(x2, w1));
+        let difference = _mm256_add_epi32(first, _mm256_and_si256(x2, minus_w1));
+        let left = _mm256_add_epi32(_mm256_and_si256(x1, w2), _mm256_and_si256(x3, w12));
+        let right = _mm256_add_epi32(_mm256_and_si256(x1, w3), _mm256_and_si256(x3, minus_w13));
+        let four = [
+            _mm256_add_epi32(sum, left),
+            _mm256_sub_epi32(_mm256_add_epi32(sum, m.twice), left),
+            _mm256_add_epi32(difference, right),
+            _mm256_sub_epi32(_mm256_add_epi32(difference, m.twice), right),
+        ];
+        for (k, x) in four.into_iter().enumerate() {
+            // SAFETY: the lengths are the caller's.
+            unsafe { store(out.as_mut_ptr().add(j + k * quarter), x) };
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe { layers_from(prime, out, 4) };
+}
+
+/// Eight bytes as masks of 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load_mask(from: *const __m128i) -> __m256i {
+    // SAFETY: the caller knows that there are eight bytes.
+    unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from)) }
+}
+
+/// Layers from the one with so many blocks (a power of 4) on.
+#[target_feature(enable = "avx2")]
+unsafe fn layers_from(prime: &Prime, a: &mut [u32], mut blocks: usize) {
     let (n, m, to) = (a.len(), moduli(prime), a.as_mut_ptr());
     let table = &prime.forward;
     // SAFETY: blocks of a layer tile the n words, and a layer with k blocks uses entries k to 2k - 1 of the table.
     unsafe {
-        let mut blocks = 1;
         // Eight layers by two, or ten for n = 8192; 4096 has one more before the last three.
         while 4 * blocks <= n / 8 {
             two_layers(table, to, n, blocks, m);

@@ -1,0 +1,367 @@
+//! Sums of sealed rows by group, as they leave: every result is sanitised before anything else happens to it.
+//!
+//! Row j of a block stands at X^-j. A selection is a polynomial of zeros and ones: a one at X^(g m + j) puts row j of the
+//! block into group g of the product, m rows and n/m groups at a time; the sum of group g stands at X^(g m), where no
+//! other row and group meet, because rows differ by less than m. Results are numbered (node x chunk) x lane, a chunk being
+//! n/m groups; 2^merges results in a row are merged into one return.
+//!
+//! The steps do not depend on which group a row is in: every group of a chunk is compared with every row of a block.
+
+use std::cell::RefCell;
+
+use super::merge::{Bench, Part, SWITCH, drop_two, merge, turning};
+use super::pack::{pack, packed_len};
+use super::products::AT_ONCE;
+use super::random::{Seed, Stream, Use, system_seed};
+use super::ring::{Factor, Prime, Ring, below, inverse_of, power};
+use super::seal::{Encoder, N, PACKED, PRIMES, encoders, lift_small, return_len};
+use crate::portable::dispatched;
+use crate::threads;
+
+/// How sums lie in ciphertexts, and how wide the flood is.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// Rows a block: a power of two.
+    pub step: usize,
+    /// Results merged into one: 2 to the power of this.
+    pub merges: usize,
+    /// Plaintexts a row.
+    pub lanes: usize,
+    /// Bits of each of three uniform numbers whose sum is the flood.
+    pub flood_bits: u32,
+}
+
+impl Layout {
+    /// Groups a product.
+    pub fn at_once(&self) -> usize {
+        N / self.step
+    }
+
+    pub fn chunks(&self, groups: usize) -> usize {
+        groups.div_ceil(self.at_once())
+    }
+
+    pub fn returns(&self, nodes: usize, groups: usize) -> usize {
+        (nodes * self.chunks(groups) * self.lanes).div_ceil(1 << self.merges)
+    }
+
+    /// For each wanted coefficient of a return its place, counted in steps of a merged result, and the sum it is: node,
+    /// group, lane.
+    pub fn wanted(&self, number: usize, nodes: usize, groups: usize) -> Vec<(u32, [usize; 3])> {
+        let (chunks, first) = (self.chunks(groups), number << self.merges);
+        let last = (first + (1 << self.merges)).min(nodes * chunks * self.lanes);
+        let mut wanted = vec![];
+        for result in first..last {
+            let (lane, chunk, node) = (result % self.lanes, result / self.lanes % chunks, result / self.lanes / chunks);
+            let turned = ((result - first) as u32).reverse_bits().checked_shr(32 - self.merges as u32).unwrap_or(0);
+            let from = chunk * self.at_once();
+            for group in from..groups.min(from + self.at_once()) {
+                wanted.push(((((group - from) as u32) << self.merges) + turned, [node, group, lane]));
+            }
+        }
+        wanted
+    }
+}
+
+/// The answering side's secrets and what they are asked of.
+pub struct Asked<'a> {
+    /// Residues, blocks x primes x lanes x 2 x n.
+    pub rows: &'a [u32],
+    /// Columns x rows.
+    pub codes: &'a [u8],
+    pub widths: &'a [i64],
+    pub node_rows: &'a [i64],
+    pub starts: &'a [i64],
+    /// Nodes x groups x lanes, or nothing.
+    pub plus: &'a [i64],
+}
+
+pub struct Keys<'a> {
+    pub public: &'a [u32],
+    /// One switching key for each merge, the first first.
+    pub switch: &'a [u32],
+}
+
+/// Rows of a node within one block: those of a range, or these.
+enum Rows {
+    Range(usize, usize),
+    These(Vec<usize>),
+}
+
+struct Span {
+    block: usize,
+    rows: Rows,
+}
+
+fn spans(node_rows: &[i64], step: usize) -> Vec<Span> {
+    let (Some(&first), Some(&last)) = (node_rows.first(), node_rows.last()) else { return vec![] };
+    if node_rows.windows(2).all(|w| w[1] == w[0] + 1) {
+        let (first, end) = (first as usize, last as usize + 1);
+        let blocks = first / step..end.div_ceil(step);
+        let range = |b: usize| Rows::Range(first.max(b * step), end.min((b + 1) * step));
+        return blocks.map(|block| Span { block, rows: range(block) }).collect();
+    }
+    let mut sorted: Vec<usize> = node_rows.iter().map(|&r| r as usize).collect();
+    sorted.sort_unstable();
+    let parts = sorted.chunk_by(|a, b| a / step == b / step);
+    parts.map(|rows| Span { block: rows[0] / step, rows: Rows::These(rows.to_vec()) }).collect()
+}
+
+dispatched! {
+    /// 255 where a code is that of the group, else 0.
+    pub fn mark(out: &mut [u8], codes: &[u8], code: u8) {
+        for (out, &c) in out.iter_mut().zip(codes) {
+            *out = if c == code { 255 } else { 0 };
+        }
+    }
+}
+
+/// Everything a task needs; made once for all of them.
+struct Job<'a> {
+    layout: Layout,
+    asked: &'a Asked<'a>,
+    keys: &'a Keys<'a>,
+    /// Column and code of each group.
+    groups: Vec<(usize, u8)>,
+    nodes: Vec<Vec<Span>>,
+    encoders: Vec<Encoder>,
+    tables: Vec<Vec<u32>>,
+    /// 2^-merges modulo each prime.
+    units: Vec<Factor>,
+    own_seed: Seed,
+}
+
+/// What sanitises one result.
+#[derive(Clone)]
+struct Fresh {
+    u: Vec<i8>,
+    e1: Vec<i8>,
+    e2: Vec<i8>,
+    flood: Vec<u128>,
+}
+
+/// Room for a task, to be used again.
+#[derive(Default)]
+struct Scratch {
+    sums: Vec<u32>,
+    lazy: Vec<u32>,
+    mask: Vec<u8>,
+    bench: Bench,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Results that a thread does one after the other with the same rows at hand.
+const RESULTS_A_TASK: usize = 24;
+
+/// Returns of all sums, packed, one after the other.
+pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], n_threads: usize) -> Vec<u8> {
+    let job = Job::new(layout, asked, keys, scale);
+    let (nodes, groups) = (job.nodes.len(), job.groups.len());
+    let returns = layout.returns(nodes, groups);
+    let lengths: Vec<usize> = (0..returns).map(|i| return_len(layout.wanted(i, nodes, groups).len())).collect();
+    let mut payload = vec![0; lengths.iter().sum()];
+    let share = job.returns_a_task(returns, n_threads);
+    let mut items = vec![];
+    let mut rest = &mut payload[..];
+    for (i, lengths) in lengths.chunks(share).enumerate() {
+        let (now, later) = rest.split_at_mut(lengths.iter().sum());
+        items.push((i * share, lengths, now));
+        rest = later;
+    }
+    threads::for_each(n_threads, items, |(first, lengths, out): (usize, &[usize], &mut [u8])| {
+        SCRATCH.with_borrow_mut(|scratch| job.answer(first, lengths, out, scratch));
+    });
+    payload
+}
+
+impl<'a> Job<'a> {
+    fn new(layout: Layout, asked: &'a Asked<'a>, keys: &'a Keys<'a>, scale: &[u32]) -> Self {
+        let columns = asked.widths.iter().enumerate();
+        let groups = columns.flat_map(|(column, &width)| (0..width).map(move |code| (column, code as u8))).collect();
+        let node = |w: &[i64]| spans(&asked.node_rows[w[0] as usize..w[1] as usize], layout.step);
+        let primes = &Ring::of_4096().primes;
+        Self {
+            layout,
+            asked,
+            keys,
+            groups,
+            nodes: asked.starts.windows(2).map(node).collect(),
+            encoders: encoders(scale),
+            tables: (0..layout.merges).map(|i| turning(layout.step >> i)).collect(),
+            units: primes.iter().map(|p| Factor::new(unit(p, layout.merges), p.p)).collect(),
+            own_seed: system_seed(),
+        }
+    }
+
+    fn returns_a_task(&self, returns: usize, n_threads: usize) -> usize {
+        let fair = returns.div_ceil(8 * n_threads);
+        let most = (RESULTS_A_TASK * self.layout.lanes).div_ceil(1 << self.layout.merges);
+        // Whole chunks, so that a selection is transformed once for all lanes.
+        let share = fair.clamp(1, most);
+        let whole = self.layout.lanes / gcd(self.layout.lanes, 1 << self.layout.merges);
+        if whole <= 2 * most { share.next_multiple_of(whole) } else { share }
+    }
+
+    /// Returns number `first` and those behind it.
+    fn answer(&self, first: usize, lengths: &[usize], out: &mut [u8], scratch: &mut Scratch) {
+        let (nodes, groups, merges) = (self.nodes.len(), self.groups.len(), self.layout.merges);
+        let results = nodes * self.layout.chunks(groups) * self.layout.lanes;
+        let range = first << merges..((first + lengths.len()) << merges).min(results);
+        let mut parts = self.sanitised(range, scratch);
+        let mut out = out;
+        for (i, &length) in lengths.iter().enumerate() {
+            let now: Vec<Part> = parts.drain(..parts.len().min(1 << merges)).collect();
+            let part = self.merged(now, &mut scratch.bench);
+            let (this, rest) = out.split_at_mut(length);
+            let wanted = self.layout.wanted(first + i, nodes, groups);
+            write_return(part, wanted.iter().map(|(at, _)| *at as usize), this);
+            out = rest;
+        }
+    }
+
+    fn merged(&self, mut parts: Vec<Part>, bench: &mut Bench) -> Part {
+        for (i, table) in self.tables.iter().enumerate() {
+            let key = &self.keys.switch[SWITCH * i..SWITCH * (i + 1)];
+            let mut from = parts.into_iter();
+            let mut to = vec![];
+            while let Some(a) = from.next() {
+                to.push(merge(a, from.next(), self.layout.step >> i, table, key, bench));
+            }
+            parts = to;
+        }
+        parts.pop().expect("a return has at least one result")
+    }
+
+    /// Results with an encryption of zero, the summand and the flood; of c0 only what is wanted. From here on nothing
+    /// tells anything but the sums.
+    fn sanitised(&self, range: std::ops::Range<usize>, scratch: &mut Scratch) -> Vec<Part> {
+        let fresh: Vec<Fresh> = range.clone().map(|result| self.fresh(result)).collect();
+        let mut parts = vec![Part::default(); range.len()];
+        for (l, prime) in Ring::of_4096().primes.iter().enumerate() {
+            scratch.sums.clear();
+            scratch.sums.resize(range.len() * 2 * N, 0);
+            self.products(l, prime, range.clone(), scratch);
+            let scale = prime.accumulated_scale(self.units[l].w);
+            for (i, (part, fresh)) in parts.iter_mut().zip(&fresh).enumerate() {
+                let sums = &mut scratch.sums[2 * N * i..2 * N * (i + 1)];
+                let mut hidden = [0; N];
+                lift_small(&mut hidden, &fresh.u, prime.p);
+                prime.transform_lazily(&mut hidden);
+                prime.accumulate(sums, &hidden, &[&self.keys.public[2 * N * l..2 * N * (l + 1)]]);
+                let (first, second) = sums.split_at_mut(N);
+                prime.restore_times(second, scale);
+                add_small(second, &fresh.e2, self.units[l], prime.p);
+                part.c1[l] = second.to_vec();
+                part.c0[l] = prime.restore_some(first, self.layout.step, scale);
+                self.flood(l, prime, range.start + i, fresh, &mut part.c0[l]);
+            }
+        }
+        parts
+    }
+
+    fn fresh(&self, result: usize) -> Fresh {
+        let mut own = Stream::new(&self.own_seed, Use::Secret, result as u64);
+        let few = self.layout.at_once();
+        let mut fresh = Fresh { u: vec![0; N], e1: vec![0; few], e2: vec![0; N], flood: vec![0; few] };
+        own.ternary(&mut fresh.u);
+        own.errors(&mut fresh.e1);
+        own.errors(&mut fresh.e2);
+        own.wide(self.layout.flood_bits, &mut fresh.flood);
+        fresh
+    }
+
+    /// Adds the summand, an error and the flood to the wanted coefficients of c0.
+    fn flood(&self, l: usize, prime: &Prime, result: usize, fresh: &Fresh, c0: &mut [u32]) {
+        let (lanes, groups) = (self.layout.lanes, self.groups.len());
+        let chunks = self.layout.chunks(groups);
+        let (lane, chunk, node) = (result % lanes, result / lanes % chunks, result / lanes / chunks);
+        let middle = prime.p - prime.reduce_wide(3u128 << (self.layout.flood_bits - 1));
+        for (k, c) in c0.iter_mut().enumerate() {
+            let group = chunk * self.layout.at_once() + k;
+            let plus = self.asked.plus.get((node * groups + group) * lanes + lane);
+            let plus = plus.filter(|_| group < groups).map_or(0, |&x| self.encoders[l].encode(x));
+            let flood = u64::from(prime.reduce_wide(fresh.flood[k])) + u64::from(middle);
+            let added = prime.reduce(flood + u64::from(plus) + u64::from(prime.lift(i32::from(fresh.e1[k]))));
+            *c = below(*c + self.units[l].times(added, prime.p), prime.p);
+        }
+    }
+
+    /// Products of all blocks of all results, for one prime.
+    fn products(&self, l: usize, prime: &Prime, range: std::ops::Range<usize>, scratch: &mut Scratch) {
+        let (lanes, chunks) = (self.layout.lanes, self.layout.chunks(self.groups.len()));
+        let (first, last) = (range.start / lanes, range.end.div_ceil(lanes));
+        scratch.lazy.resize(AT_ONCE * N, 0);
+        scratch.mask.resize(N, 0);
+        for node in first / chunks..last.div_ceil(chunks) {
+            let own = first.max(node * chunks)..last.min((node + 1) * chunks);
+            for spans in self.nodes[node].chunks(AT_ONCE) {
+                for product in own.clone() {
+                    for (span, lazy) in spans.iter().zip(scratch.lazy.chunks_mut(N)) {
+                        self.select(span, product % chunks, &mut scratch.mask);
+                        prime.transform_mask(&scratch.mask, lazy);
+                    }
+                    for result in range.start.max(product * lanes)..range.end.min((product + 1) * lanes) {
+                        let pair = |span: &Span| {
+                            let at = 2 * N * ((span.block * PRIMES + l) * lanes + result % lanes);
+                            &self.asked.rows[at..at + 2 * N]
+                        };
+                        let mut pairs = [&[][..]; AT_ONCE];
+                        pairs.iter_mut().zip(spans).for_each(|(p, span)| *p = pair(span));
+                        let at = 2 * N * (result - range.start);
+                        prime.accumulate(&mut scratch.sums[at..at + 2 * N], &scratch.lazy, &pairs[..spans.len()]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The ones of a selection polynomial, as bytes.
+    fn select(&self, span: &Span, chunk: usize, mask: &mut [u8]) {
+        let (step, n_rows) = (self.layout.step, self.asked.codes.len() / self.asked.widths.len());
+        let from = chunk * self.layout.at_once();
+        mask.fill(0);
+        let groups = &self.groups[from..self.groups.len().min(from + self.layout.at_once())];
+        for (&(column, code), mask) in groups.iter().zip(mask.chunks_mut(step)) {
+            let codes = &self.asked.codes[column * n_rows..(column + 1) * n_rows];
+            let start = span.block * step;
+            match &span.rows {
+                Rows::Range(lo, hi) => mark(&mut mask[lo - start..hi - start], &codes[*lo..*hi], code),
+                Rows::These(rows) => {
+                    rows.iter().for_each(|&row| mask[row - start] = if codes[row] == code { 255 } else { 0 });
+                }
+            }
+        }
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// 2^-merges.
+fn unit(prime: &Prime, merges: usize) -> u32 {
+    inverse_of(power(2, merges as u64, prime.p), prime.p)
+}
+
+dispatched! {
+    /// Adds small numbers times a factor to residues.
+    pub fn add_small(x: &mut [u32], small: &[i8], factor: Factor, p: u32) {
+        for (x, &e) in x.iter_mut().zip(small) {
+            let e = i32::from(e);
+            *x = below(*x + factor.times((e + (p as i32 & (e >> 31))) as u32, p), p);
+        }
+    }
+}
+
+/// Two primes dropped, c1 whole and the wanted coefficients of c0 packed.
+fn write_return(part: Part, wanted: impl ExactSizeIterator<Item = usize> + Clone, out: &mut [u8]) {
+    let (few, c1) = (packed_len(wanted.len()), drop_two(part.c1));
+    let c0 = drop_two(part.c0.map(|c0| wanted.clone().map(|at| c0[at]).collect()));
+    for l in 0..2 {
+        pack(&c1[l], &mut out[PACKED * l..PACKED * (l + 1)]);
+        pack(&c0[l], &mut out[2 * PACKED + few * l..2 * PACKED + few * (l + 1)]);
+    }
+}
