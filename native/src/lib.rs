@@ -15,4 +15,6 @@ pub mod splits;
 pub mod threads;
 
 #[cfg(feature = "python")]
+mod lattice_slots_face;
+#[cfg(feature = "python")]
 mod python;

@@ -588,8 +588,8 @@ fn open_tile(sealed: Sealed, layout: &Layout, tile: Tile, summed: bool, secret: 
     let places = layout.places(tile.first, tile.n);
     let columns = if summed { 1 } else { places.len() };
     let mut found = vec![[0u64; 2]; rows * columns];
-    for modulus in 0..layout.moduli.len() {
-        let plain = plain(layout.moduli[modulus]);
+    for (modulus, &t) in layout.moduli.iter().enumerate() {
+        let plain = plain(t);
         let first = Tile { modulus, ..tile }.at(layout);
         let slots: Vec<Poly> = (first..first + tile.n).map(|i| open_one(sealed, i, &plain, secret)).collect();
         for r in 0..rows {
