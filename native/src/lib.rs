@@ -15,6 +15,8 @@ pub mod splits;
 pub mod threads;
 
 #[cfg(feature = "python")]
+mod lattice_face;
+#[cfg(feature = "python")]
 mod lattice_slots_face;
 #[cfg(feature = "python")]
 mod python;

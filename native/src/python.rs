@@ -966,6 +966,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
     m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
+    crate::lattice_face::add_to(m)?;
     crate::lattice_slots_face::add_to(m)?;
     Ok(())
 }

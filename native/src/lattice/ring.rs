@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_primes_are_the_largest_that_fit() {
-        let is_prime = |n: u32| (2..).take_while(|i| i * i <= n).all(|i| n % i != 0);
+        let is_prime = |n: u32| (2..).take_while(|i| i * i <= n).all(|i| !n.is_multiple_of(i));
         let found = (1..).map(|i| (1u32 << 27) + 1 - 16_384 * i).filter(|&p| is_prime(p)).take(8);
         assert!(found.eq(PRIMES));
     }

@@ -10,11 +10,11 @@
 use std::cell::RefCell;
 
 use super::merge::{Bench, Part, SWITCH, drop_two, merge, turning};
-use super::pack::{pack, packed_len};
+use super::pack::{pack, packed_len, unpack};
 use super::products::AT_ONCE;
 use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below, inverse_of, power};
-use super::seal::{Encoder, N, PACKED, PRIMES, encoders, lift_small, return_len};
+use super::seal::{Encoder, N, Opener, PACKED, PRIMES, add_residues, encoders, lift_small, open_return, return_len};
 use crate::portable::dispatched;
 use crate::threads;
 
@@ -39,10 +39,6 @@ impl Layout {
 
     pub fn chunks(&self, groups: usize) -> usize {
         groups.div_ceil(self.at_once())
-    }
-
-    pub fn returns(&self, nodes: usize, groups: usize) -> usize {
-        (nodes * self.chunks(groups) * self.lanes).div_ceil(1 << self.merges)
     }
 
     /// For each wanted coefficient of a return its place, counted in steps of a merged result, and the sum it is: node,
@@ -160,10 +156,9 @@ const RESULTS_A_TASK: usize = 24;
 pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], n_threads: usize) -> Vec<u8> {
     let job = Job::new(layout, asked, keys, scale);
     let (nodes, groups) = (job.nodes.len(), job.groups.len());
-    let returns = layout.returns(nodes, groups);
-    let lengths: Vec<usize> = (0..returns).map(|i| return_len(layout.wanted(i, nodes, groups).len())).collect();
+    let lengths: Vec<usize> = lengths(&layout, nodes, groups).collect();
     let mut payload = vec![0; lengths.iter().sum()];
-    let share = job.returns_a_task(returns, n_threads);
+    let share = job.returns_a_task(lengths.len(), n_threads);
     let mut items = vec![];
     let mut rest = &mut payload[..];
     for (i, lengths) in lengths.chunks(share).enumerate() {
@@ -364,4 +359,96 @@ fn write_return(part: Part, wanted: impl ExactSizeIterator<Item = usize> + Clone
         pack(&c1[l], &mut out[PACKED * l..PACKED * (l + 1)]);
         pack(&c0[l], &mut out[2 * PACKED + few * l..2 * PACKED + few * (l + 1)]);
     }
+}
+
+/// Bytes of each return.
+fn lengths(layout: &Layout, nodes: usize, groups: usize) -> impl Iterator<Item = usize> {
+    let (chunks, results) = (layout.chunks(groups), nodes * layout.chunks(groups) * layout.lanes);
+    let (layout, last) = (*layout, groups - (layout.chunks(groups) - 1) * layout.at_once());
+    (0..results).step_by(1 << layout.merges).map(move |first| {
+        let these = first..results.min(first + (1 << layout.merges));
+        let few = |result: usize| if result / layout.lanes % chunks + 1 == chunks { last } else { layout.at_once() };
+        return_len(these.map(few).sum())
+    })
+}
+
+/// Bytes of all returns.
+pub fn payload_len(layout: &Layout, nodes: usize, groups: usize) -> usize {
+    lengths(layout, nodes, groups).sum()
+}
+
+/// Returns with their numbers.
+fn split<'a>(payload: &'a [u8], layout: &Layout, nodes: usize, groups: usize) -> Vec<(usize, &'a [u8])> {
+    let mut rest = payload;
+    let mut parts = vec![];
+    for (i, length) in lengths(layout, nodes, groups).enumerate() {
+        let (this, later) = rest.split_at(length);
+        parts.push((i, this));
+        rest = later;
+    }
+    parts
+}
+
+/// The residues of a return: of each of two primes those of c1, then of each those of c0. None if one is not below its
+/// prime.
+fn residues(packed: &[u8], wanted: usize) -> Option<[Vec<u32>; 4]> {
+    let few = packed_len(wanted);
+    let (c1, c0) = packed.split_at(2 * PACKED);
+    let read = |bytes: &[u8], n: usize, l: usize| {
+        let mut out = vec![0; n];
+        unpack(bytes, Ring::of_4096().primes[l].p, &mut out).then_some(out)
+    };
+    Some([
+        read(&c1[..PACKED], N, 0)?,
+        read(&c1[PACKED..], N, 1)?,
+        read(&c0[..few], wanted, 0)?,
+        read(&c0[few..], wanted, 1)?,
+    ])
+}
+
+/// Whether all residues of returned sums are below their primes.
+pub fn are_residues(payload: &[u8], layout: &Layout, nodes: usize, groups: usize, n_threads: usize) -> bool {
+    let check = |(i, packed): (usize, &[u8])| residues(packed, layout.wanted(i, nodes, groups).len()).is_some();
+    threads::map(n_threads, split(payload, layout, nodes, groups), check).into_iter().all(|fits| fits)
+}
+
+/// Returned sums added to others, or taken from them.
+pub fn added(a: &[u8], b: &[u8], layout: &Layout, nodes: usize, groups: usize, subtract: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(a.len());
+    for ((i, a), (_, b)) in split(a, layout, nodes, groups).into_iter().zip(split(b, layout, nodes, groups)) {
+        let wanted = layout.wanted(i, nodes, groups).len();
+        let read = |bytes| residues(bytes, wanted).expect("checked when it was read");
+        for (k, (mut a, b)) in read(a).into_iter().zip(read(b)).enumerate() {
+            add_residues(&mut a, &b, Ring::of_4096().primes[k % 2].p, subtract);
+            let start = out.len();
+            out.resize(start + packed_len(a.len()), 0);
+            pack(&a, &mut out[start..]);
+        }
+    }
+    out
+}
+
+/// Opened sums, nodes x groups x lanes.
+pub fn open(
+    secret: &[u32],
+    payload: &[u8],
+    layout: &Layout,
+    nodes: usize,
+    groups: usize,
+    opener: &Opener,
+    n_threads: usize,
+) -> Vec<i64> {
+    let mut sums = vec![0; nodes * groups * layout.lanes];
+    let read = |(i, packed): (usize, &[u8])| {
+        let wanted = layout.wanted(i, nodes, groups);
+        let places: Vec<u32> = wanted.iter().map(|(at, _)| *at).collect();
+        let opened = open_return(secret, packed, &places, opener).expect("checked when it was read");
+        (wanted, opened)
+    };
+    for (wanted, opened) in threads::map(n_threads, split(payload, layout, nodes, groups), read) {
+        for ((_, [node, group, lane]), x) in wanted.into_iter().zip(opened) {
+            sums[(node * groups + group) * layout.lanes + lane] = x;
+        }
+    }
+    sums
 }
