@@ -254,6 +254,34 @@ fn slots_well_formed(
     run(py, || slots::well_formed(bytes, primes, n_threads.get()))
 }
 
+/// One half of a ciphertext by its coefficients, a row a prime: for tests against a reference.
+#[pyfunction]
+fn slots_coefficients<'py>(
+    py: Python<'py>,
+    sealed: SealedTable,
+    table: SlotTable,
+    ciphertext: usize,
+    half: usize,
+) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    let (layout, seed) = (table.layout()?, sealed.seed()?);
+    let sealed = sealed.view(&seed, &layout)?;
+    ensure(ciphertext < layout.total() && half < 2, "there is no such ciphertext")?;
+    let rows = run(py, || slots::coefficients(sealed, ciphertext, half))?;
+    rows.into_pyarray(py).reshape([sealed.primes, N])
+}
+
+/// Both halves of a public key by their coefficients, primes x 2 rows: for tests against a reference.
+#[pyfunction]
+fn slots_key_coefficients<'py>(
+    py: Python<'py>,
+    public: PyBackedBytes,
+    seed: &[u8],
+) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    let public = public_of(&public, seed, PRIMES.len())?;
+    let rows = run(py, || public.coefficients())?;
+    rows.into_pyarray(py).reshape([2 * PRIMES.len(), N])
+}
+
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(slots_new_key, m)?)?;
     m.add_function(wrap_pyfunction!(slots_seal, m)?)?;
@@ -262,5 +290,7 @@ pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(slots_filter, m)?)?;
     m.add_function(wrap_pyfunction!(slots_combine, m)?)?;
     m.add_function(wrap_pyfunction!(slots_open, m)?)?;
+    m.add_function(wrap_pyfunction!(slots_coefficients, m)?)?;
+    m.add_function(wrap_pyfunction!(slots_key_coefficients, m)?)?;
     m.add_function(wrap_pyfunction!(slots_well_formed, m)?)
 }

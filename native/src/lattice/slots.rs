@@ -276,6 +276,19 @@ impl Public {
         public
     }
 
+    /// Both halves by their coefficients, prime after prime.
+    pub fn coefficients(&self) -> Vec<u32> {
+        let mut out = Vec::new();
+        for (l, prime) in primes_of(self.a.len()).iter().enumerate() {
+            for half in [&self.b[l], &self.a[l]] {
+                let mut half = half.clone();
+                prime.restore(&mut half);
+                out.extend(half);
+            }
+        }
+        out
+    }
+
     /// An encryption of zero, transformed: (b u + e0, a u + e1), with no e0 where a flood will follow.
     fn zero(&self, primes: &[Prime], own: &mut Stream, flooded: bool) -> Pair {
         let (mut u, mut e0, mut e1) = (vec![0i8; N], vec![0i8; N], vec![0i8; N]);
@@ -628,6 +641,18 @@ fn open_one(sealed: Sealed, ciphertext: usize, plain: &Prime, secret: &Secret) -
     let mut slots: Poly = steps.iter().map(|&x| plain.reduce((x + 0.5) as u64)).collect();
     plain.transform(&mut slots);
     slots
+}
+
+/// One half of a ciphertext by its coefficients, prime after prime.
+pub fn coefficients(sealed: Sealed, ciphertext: usize, half: usize) -> Vec<u32> {
+    let mut out = vec![0; sealed.primes * N];
+    for (l, out) in out.chunks_mut(N).enumerate() {
+        sealed.polynomial(ciphertext, half, l, out);
+        if sealed.transformed {
+            primes_of(sealed.primes)[l].restore(out);
+        }
+    }
+    out
 }
 
 /// Signed integers from their residues modulo one plaintext prime or two.
