@@ -4,10 +4,11 @@ use numpy::{
     IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::lattice::merge::{self, SWITCH, SWITCH_PACKED};
-use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES};
+use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES, Sealed};
 use crate::lattice::sums::{self, Asked, Keys, Layout};
 use crate::python::{Threads, ensure, run, wrong};
 
@@ -43,8 +44,8 @@ struct RowsLayout {
 }
 
 impl RowsLayout {
-    fn checked(self) -> PyResult<Layout> {
-        let Self { step, merges, lanes, flood_bits } = self;
+    fn checked(&self) -> PyResult<Layout> {
+        let &Self { step, merges, lanes, flood_bits } = self;
         let fits = step.is_power_of_two() && step <= N && merges <= step.trailing_zeros() as usize && lanes > 0;
         ensure(fits && (1..100).contains(&flood_bits), "a layout has a step, merges, lanes or flood that cannot be")?;
         Ok(Layout { step, merges, lanes, flood_bits })
@@ -113,6 +114,39 @@ fn ensure_values(values: &PyReadonlyArray2<'_, i64>, step: usize) -> PyResult<()
     ensure(step.is_power_of_two() && step <= N, "a block has at most 4096 rows")
 }
 
+/// Bytes that begin with `front`; a kernel fills the rest without the GIL.
+fn filled<'py>(
+    py: Python<'py>,
+    front: &[u8],
+    length: usize,
+    kernel: impl FnOnce(&mut [u8]) + Send,
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, front.len() + length, |bytes| {
+        let (head, rest) = bytes.split_at_mut(front.len());
+        head.copy_from_slice(front);
+        run(py, || kernel(rest))
+    })
+}
+
+/// Sealed rows in their wire form; the attributes of the Python class of this name.
+#[derive(FromPyObject)]
+struct SealedData {
+    data: PyBackedBytes,
+    start: usize,
+    seed: Option<PyBackedBytes>,
+    lanes: usize,
+}
+
+impl SealedData {
+    fn checked(&self) -> PyResult<Sealed<'_>> {
+        ensure(self.lanes > 0 && self.start <= self.data.len(), "sealed rows have a wrong size")?;
+        let seed = self.seed.as_ref().map(|seed| seed_of(seed)).transpose()?;
+        let sealed = Sealed { payload: &self.data[self.start..], seed, lanes: self.lanes };
+        ensure(sealed.payload.len().is_multiple_of(self.lanes * sealed.one()), "sealed rows have a wrong size")?;
+        Ok(sealed)
+    }
+}
+
 #[pyfunction]
 fn lattice_seal_rows<'py>(
     py: Python<'py>,
@@ -121,14 +155,17 @@ fn lattice_seal_rows<'py>(
     values: PyReadonlyArray2<'py, i64>,
     step: usize,
     scale: Vec<u32>,
+    front: &[u8],
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyBytes>> {
     ensure_values(&values, step)?;
     scale_of(&scale)?;
     let (secret, seed, lanes) = (key(&own_secret)?, seed_of(seed)?, values.shape()[0]);
+    let length = values.shape()[1].div_ceil(step) * lanes * PRIMES * PACKED;
     let values = values.as_slice().map_err(wrong)?;
-    let sealed = run(py, || seal::seal_rows(secret, &seed, values, lanes, step, &scale, n_threads.get()))?;
-    Ok(PyBytes::new(py, &sealed))
+    filled(py, front, length, |payload| {
+        seal::seal_rows(secret, &seed, values, lanes, step, &scale, payload, n_threads.get());
+    })
 }
 
 #[pyfunction]
@@ -138,54 +175,39 @@ fn lattice_seal_rows_publicly<'py>(
     values: PyReadonlyArray2<'py, i64>,
     step: usize,
     scale: Vec<u32>,
+    front: &[u8],
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyBytes>> {
     ensure_values(&values, step)?;
     scale_of(&scale)?;
     let (public, lanes) = (key(&public)?, values.shape()[0]);
+    let length = values.shape()[1].div_ceil(step) * lanes * 2 * PRIMES * PACKED;
     let values = values.as_slice().map_err(wrong)?;
-    let sealed = run(py, || seal::seal_rows_publicly(public, values, lanes, step, &scale, n_threads.get()))?;
-    Ok(PyBytes::new(py, &sealed))
+    filled(py, front, length, |payload| {
+        seal::seal_rows_publicly(public, values, lanes, step, &scale, payload, n_threads.get());
+    })
 }
 
 #[pyfunction]
-fn lattice_read_rows<'py>(
-    py: Python<'py>,
-    payload: &[u8],
-    seed: Option<&[u8]>,
-    lanes: usize,
-    n_threads: Threads,
-) -> PyResult<Option<Bound<'py, PyArray1<u32>>>> {
-    let one = PRIMES * PACKED * if seed.is_some() { 1 } else { 2 };
-    ensure(lanes > 0 && payload.len().is_multiple_of(lanes * one), "sealed rows have a wrong size")?;
-    let seed = seed.map(seed_of).transpose()?;
-    let rows = run(py, || seal::read_rows(payload, seed.as_ref(), lanes, n_threads.get()))?;
-    Ok(rows.map(|rows| rows.into_pyarray(py)))
-}
-
-#[pyfunction]
-fn lattice_pack_rows<'py>(
-    py: Python<'py>,
-    rows: Words<'py>,
-    lanes: usize,
-    n_threads: Threads,
-) -> PyResult<Bound<'py, PyBytes>> {
-    ensure(lanes > 0, "there is at least one lane")?;
-    let rows = words(&rows, lanes * KEY)?;
-    Ok(PyBytes::new(py, &run(py, || seal::pack_rows(rows, lanes, n_threads.get()))?))
+fn lattice_check_rows(py: Python<'_>, sealed: SealedData, n_threads: Threads) -> PyResult<bool> {
+    let sealed = sealed.checked()?;
+    run(py, || sealed.is_well_formed(n_threads.get()))
 }
 
 #[pyfunction]
 fn lattice_add_rows<'py>(
     py: Python<'py>,
-    rows: Words<'py>,
-    others: Words<'py>,
-    lanes: usize,
+    sealed: SealedData,
+    other: SealedData,
     subtract: bool,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    ensure(lanes > 0 && rows.len() == others.len(), "sealed rows that are added have one size")?;
-    let (rows, others) = (words(&rows, lanes * KEY)?, words(&others, lanes * KEY)?);
-    Ok(run(py, || seal::add_rows(rows, others, lanes, subtract))?.into_pyarray(py))
+    front: &[u8],
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (sealed, other) = (sealed.checked()?, other.checked()?);
+    let same = sealed.words() == other.words() && sealed.lanes == other.lanes;
+    ensure(same, "sealed rows that are added have one size")?;
+    let length = sealed.words() / KEY * 2 * PRIMES * PACKED;
+    filled(py, front, length, |payload| seal::add_rows(sealed, other, subtract, payload, n_threads.get()))
 }
 
 /// The answering side's choice; the attributes of the Python class of this name.
@@ -215,12 +237,13 @@ impl Nodes<'_> {
 fn lattice_group_sums<'py>(
     py: Python<'py>,
     keys: (Words<'py>, Words<'py>),
-    rows: Words<'py>,
+    sealed: SealedData,
     selection: Selection<'py>,
     nodes: Nodes<'py>,
     plus: PyReadonlyArray1<'py, i64>,
     layout: RowsLayout,
     scale: Vec<u32>,
+    front: &[u8],
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let layout = layout.checked()?;
@@ -229,22 +252,50 @@ fn lattice_group_sums<'py>(
     ensure(keys.switch.len() == layout.merges * SWITCH, "each merge needs a switching key")?;
     let codes = &selection.own_codes;
     ensure(codes.is_c_contiguous() && codes.shape()[0] == selection.widths.len(), "codes are columns x rows")?;
-    let sealed = codes.shape()[1];
-    nodes.ensure(sealed)?;
+    let (rows, sealed) = (codes.shape()[1], sealed.checked()?);
+    nodes.ensure(rows)?;
     let asked = Asked {
-        rows: words(&rows, layout.lanes * KEY)?,
+        rows: &[],
         codes: codes.as_slice().map_err(wrong)?,
         widths: selection.widths.as_slice().map_err(wrong)?,
         node_rows: nodes.rows.as_slice().map_err(wrong)?,
         starts: nodes.starts.as_slice().map_err(wrong)?,
         plus: plus.as_slice().map_err(wrong)?,
     };
-    ensure(asked.rows.len() >= sealed.div_ceil(layout.step) * layout.lanes * KEY, "there are fewer sealed rows")?;
+    let fits = sealed.lanes == layout.lanes && sealed.words() >= rows.div_ceil(layout.step) * layout.lanes * KEY;
+    ensure(fits, "there are fewer sealed rows")?;
     ensure(asked.widths.iter().all(|w| (1..=256).contains(w)), "a column has 1 to 256 groups")?;
-    let sums = (asked.starts.len() - 1) * asked.widths.iter().sum::<i64>() as usize * layout.lanes;
-    ensure(asked.plus.is_empty() || asked.plus.len() == sums, "one summand a sum is needed, or none")?;
-    let sums = run(py, || sums::group_sums(layout, &asked, &keys, &scale, n_threads.get()))?;
-    Ok(PyBytes::new(py, &sums))
+    let (nodes, groups) = (asked.starts.len() - 1, asked.widths.iter().sum::<i64>() as usize);
+    let plain = asked.plus.is_empty() || asked.plus.len() == nodes * groups * layout.lanes;
+    ensure(plain, "one summand a sum is needed, or none")?;
+    filled(py, front, sums::payload_len(&layout, nodes, groups), |payload| {
+        seal::with_room(sealed.words(), |rows| {
+            sealed.read(rows, n_threads.get());
+            let asked = Asked { rows, ..asked };
+            sums::group_sums(layout, &asked, &keys, &scale, payload, n_threads.get());
+        });
+    })
+}
+
+/// Returned sums in their wire form, and their layout; the attributes of the Python class of this name.
+#[derive(FromPyObject)]
+struct ReturnedData {
+    data: PyBackedBytes,
+    start: usize,
+    layout: RowsLayout,
+    nodes: usize,
+    groups: usize,
+}
+
+impl ReturnedData {
+    fn checked(&self) -> PyResult<(&[u8], Layout)> {
+        let layout = self.layout.checked()?;
+        ensure(self.start <= self.data.len() && self.groups > 0, "returned sums have a wrong size")?;
+        let payload = &self.data[self.start..];
+        let length = sums::payload_len(&layout, self.nodes, self.groups);
+        ensure(payload.len() == length, "returned sums have a wrong size")?;
+        Ok((payload, layout))
+    }
 }
 
 #[pyfunction]
@@ -253,51 +304,40 @@ fn lattice_returned_bytes(layout: RowsLayout, nodes: usize, groups: usize) -> Py
 }
 
 #[pyfunction]
-fn lattice_check_sums(
-    py: Python<'_>,
-    payload: &[u8],
-    layout: RowsLayout,
-    nodes: usize,
-    groups: usize,
-    n_threads: Threads,
-) -> PyResult<bool> {
-    let layout = layout.checked()?;
-    ensure(payload.len() == sums::payload_len(&layout, nodes, groups), "returned sums have a wrong size")?;
-    run(py, || sums::are_residues(payload, &layout, nodes, groups, n_threads.get()))
+fn lattice_check_sums(py: Python<'_>, sums: ReturnedData, n_threads: Threads) -> PyResult<bool> {
+    let (payload, layout) = sums.checked()?;
+    run(py, || sums::are_residues(payload, &layout, sums.nodes, sums.groups, n_threads.get()))
 }
 
 #[pyfunction]
 fn lattice_add_sums<'py>(
     py: Python<'py>,
-    payload: &[u8],
-    other: &[u8],
-    layout: RowsLayout,
-    sizes: (usize, usize),
+    sums: ReturnedData,
+    other: ReturnedData,
     subtract: bool,
+    front: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let layout = layout.checked()?;
-    let length = sums::payload_len(&layout, sizes.0, sizes.1);
-    ensure(payload.len() == length && other.len() == length, "returned sums have a wrong size")?;
-    let sum = run(py, || sums::added(payload, other, &layout, sizes.0, sizes.1, subtract))?;
-    Ok(PyBytes::new(py, &sum))
+    let ((payload, layout), (others, _)) = (sums.checked()?, other.checked()?);
+    ensure(payload.len() == others.len(), "returned sums that are added have one size")?;
+    filled(py, front, payload.len(), |out| {
+        sums::add(payload, others, &layout, sums.nodes, sums.groups, subtract, out);
+    })
 }
 
 #[pyfunction]
 fn lattice_open_sums<'py>(
     py: Python<'py>,
     own_secret: Words<'py>,
-    payload: &[u8],
-    layout: RowsLayout,
-    sizes: (usize, usize),
+    sums: ReturnedData,
     factor: (u64, u32),
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyArray3<i64>>> {
-    let (layout, secret) = (layout.checked()?, key(&own_secret)?);
-    ensure(payload.len() == sums::payload_len(&layout, sizes.0, sizes.1), "returned sums have a wrong size")?;
+    let ((payload, layout), secret) = (sums.checked()?, key(&own_secret)?);
     ensure((1..126).contains(&factor.1), "a scale cannot be")?;
     let opener = Opener { step: layout.step >> layout.merges, factor: factor.0, shift: factor.1 };
-    let opened = run(py, || sums::open(secret, payload, &layout, sizes.0, sizes.1, &opener, n_threads.get()))?;
-    opened.into_pyarray(py).reshape([sizes.0, sizes.1, layout.lanes])
+    let (nodes, groups) = (sums.nodes, sums.groups);
+    let opened = run(py, || sums::open(secret, payload, &layout, nodes, groups, &opener, n_threads.get()))?;
+    opened.into_pyarray(py).reshape([nodes, groups, layout.lanes])
 }
 
 pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -308,8 +348,7 @@ pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(lattice_read_switch, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_seal_rows, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_seal_rows_publicly, m)?)?;
-    m.add_function(wrap_pyfunction!(lattice_read_rows, m)?)?;
-    m.add_function(wrap_pyfunction!(lattice_pack_rows, m)?)?;
+    m.add_function(wrap_pyfunction!(lattice_check_rows, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_add_rows, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_group_sums, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_returned_bytes, m)?)?;

@@ -31,14 +31,13 @@ __all__ = [
     "key_values",
     "lattice_add_rows",
     "lattice_add_sums",
+    "lattice_check_rows",
     "lattice_check_sums",
     "lattice_group_sums",
     "lattice_new_secret",
     "lattice_open_sums",
-    "lattice_pack_rows",
     "lattice_public_half",
     "lattice_read_public",
-    "lattice_read_rows",
     "lattice_read_switch",
     "lattice_returned_bytes",
     "lattice_seal_rows",
@@ -238,6 +237,32 @@ class _RowsLayout(Protocol):
     @property
     def flood_bits(self) -> int: ...
 
+class _SealedData(Protocol):
+    """Sealed rows: packed residues from `start` on, both halves or, with a seed, the first."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def seed(self) -> bytes | None: ...
+    @property
+    def lanes(self) -> int: ...
+
+class _ReturnedData(Protocol):
+    """Returned sums: packed residues from `start` on."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def layout(self) -> _RowsLayout: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def groups(self) -> int: ...
+
 class _Selection(Protocol):
     """Codes (columns x rows) and groups of each column."""
 
@@ -408,58 +433,50 @@ def lattice_read_switch(packed: bytes, seed: bytes, steps: Sequence[int], n_thre
     """The same, unpacked; None if a residue is not below its prime."""
 
 def lattice_seal_rows(
-    own_secret: _U32, seed: bytes, values: _I64, step: int, scale: Sequence[int], n_threads: int
+    own_secret: _U32, seed: bytes, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
 ) -> bytes:
-    """Seals values (lanes x rows), `step` rows a ciphertext, times a scale given modulo each prime; packed.
+    """Seals values (lanes x rows), `step` rows a ciphertext, times a scale given modulo each prime, behind `front`.
 
     The seed is public, and may serve once.
     """
 
 def lattice_seal_rows_publicly(
-    public: _U32, values: _I64, step: int, scale: Sequence[int], n_threads: int
+    public: _U32, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
 ) -> bytes:
-    """The same under a public key: both halves, packed."""
+    """The same under a public key: both halves."""
 
-def lattice_read_rows(payload: bytes, seed: bytes | None, lanes: int, n_threads: int) -> _U32 | None:
-    """Both halves of sealed rows as residues; None if one is not below its prime."""
+def lattice_check_rows(sealed: _SealedData, n_threads: int) -> bool:
+    """Whether all residues of sealed rows are below their primes."""
 
-def lattice_pack_rows(rows: _U32, lanes: int, n_threads: int) -> bytes:
-    """Both halves of sealed rows, packed."""
-
-def lattice_add_rows(rows: _U32, others: _U32, lanes: int, subtract: bool) -> _U32:
-    """Sealed rows added to others, or taken from them."""
+def lattice_add_rows(sealed: _SealedData, other: _SealedData, subtract: bool, front: bytes, n_threads: int) -> bytes:
+    """Sealed rows added to others, or taken from them: both halves, packed behind `front`."""
 
 def lattice_group_sums(
     keys: tuple[_U32, _U32],
-    rows: _U32,
+    sealed: _SealedData,
     selection: _Selection,
     nodes: _RowSets,
     plus: _I64,
     layout: _RowsLayout,
     scale: Sequence[int],
+    front: bytes,
     n_threads: int,
 ) -> bytes:
-    """Sums of sealed rows by node and group, sanitised, merged, packed. No summands (nodes x groups x lanes): none."""
+    """Sums of sealed rows by node and group, sanitised, merged, packed behind `front`.
+
+    No summands (nodes x groups x lanes): none.
+    """
 
 def lattice_returned_bytes(layout: _RowsLayout, nodes: int, groups: int) -> int:
-    """The length of what `lattice_group_sums` gives."""
+    """The length of what `lattice_group_sums` gives behind `front`."""
 
-def lattice_check_sums(payload: bytes, layout: _RowsLayout, nodes: int, groups: int, n_threads: int) -> bool:
+def lattice_check_sums(sums: _ReturnedData, n_threads: int) -> bool:
     """Whether all residues of returned sums are below their primes."""
 
-def lattice_add_sums(
-    payload: bytes, other: bytes, layout: _RowsLayout, sizes: tuple[int, int], subtract: bool
-) -> bytes:
-    """Returned sums added to others, or taken from them; sizes are nodes and groups."""
+def lattice_add_sums(sums: _ReturnedData, other: _ReturnedData, subtract: bool, front: bytes) -> bytes:
+    """Returned sums added to others, or taken from them, packed behind `front`."""
 
-def lattice_open_sums(
-    own_secret: _U32,
-    payload: bytes,
-    layout: _RowsLayout,
-    sizes: tuple[int, int],
-    factor: tuple[int, int],
-    n_threads: int,
-) -> _I64:
+def lattice_open_sums(own_secret: _U32, sums: _ReturnedData, factor: tuple[int, int], n_threads: int) -> _I64:
     """Opened sums, nodes x groups x lanes; a coefficient is multiplied by the factor and shifted right."""
 
 def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:

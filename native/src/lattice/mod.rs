@@ -10,7 +10,7 @@ pub mod random;
 pub mod ring;
 #[cfg(target_arch = "x86_64")]
 mod ring_avx2;
+pub mod seal;
 pub mod slots;
 mod slots_words;
-pub mod seal;
 pub mod sums;

@@ -52,19 +52,12 @@ impl Stream {
         &self.bytes
     }
 
-    /// Uniform residues.
+    /// Uniform residues: 27 bits each, those thrown away that are not below the prime.
     pub fn uniform(&mut self, prime: &Prime, out: &mut [u32]) {
         let mut found = 0;
         while found < out.len() {
             let wanted = out.len() - found;
-            for word in self.draw(4 * wanted).as_chunks::<4>().0 {
-                let x = u32::from_le_bytes(*word) & ((1 << 27) - 1);
-                out[found] = x;
-                found += usize::from(x < prime.p);
-                if found == out.len() {
-                    break;
-                }
-            }
+            found += keep_below(&mut out[found..], self.draw(4 * wanted), prime.p);
         }
     }
 
@@ -102,6 +95,35 @@ impl Stream {
         for (x, three) in out.iter_mut().zip(bytes) {
             *x = three.as_chunks::<16>().0.iter().map(|b| u128::from_le_bytes(*b) & mask).sum();
         }
+    }
+}
+
+dispatched! {
+    /// The low 27 bits of as many words as there is room for, without those that are not below p; returns how many stay.
+    pub fn keep_below(out: &mut [u32], words: &[u8], p: u32) -> usize {
+        let mut found = 0;
+        for eight in words.as_chunks::<32>().0 {
+            let eight: [u32; 8] = std::array::from_fn(|i| {
+                let word = [eight[4 * i], eight[4 * i + 1], eight[4 * i + 2], eight[4 * i + 3]];
+                u32::from_le_bytes(word) & ((1 << 27) - 1)
+            });
+            let largest = eight.iter().fold(0, |a: u32, &b| a.max(b));
+            if largest < p {
+                out[found..found + 8].copy_from_slice(&eight);
+                found += 8;
+            } else {
+                for x in eight.into_iter().filter(|&x| x < p) {
+                    out[found] = x;
+                    found += 1;
+                }
+            }
+        }
+        for word in words.as_chunks::<32>().1.as_chunks::<4>().0 {
+            let x = u32::from_le_bytes(*word) & ((1 << 27) - 1);
+            out[found] = x;
+            found += usize::from(x < p);
+        }
+        found
     }
 }
 

@@ -10,6 +10,7 @@ use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below};
 use crate::portable::dispatched;
 use crate::threads;
+use std::sync::Mutex;
 
 pub const N: usize = 4096;
 pub const PRIMES: usize = 4;
@@ -148,11 +149,10 @@ pub fn seal_rows(
     lanes: usize,
     step: usize,
     scale: &[u32],
+    payload: &mut [u8],
     n_threads: usize,
-) -> Vec<u8> {
+) {
     let (encoders, own_seed) = (encoders(scale), system_seed());
-    let blocks = (values.len() / lanes).div_ceil(step);
-    let mut payload = vec![0; blocks * lanes * PRIMES * PACKED];
     let items = payload.chunks_mut(PRIMES * PACKED).enumerate().collect();
     threads::for_each(n_threads, items, |(number, packed): (usize, &mut [u8])| {
         let (mut errors, mut a, mut x) = ([0; N], [0; N], [0; N]);
@@ -167,7 +167,6 @@ pub fn seal_rows(
             pack(&x, &mut packed[PACKED * l..PACKED * (l + 1)]);
         }
     });
-    payload
 }
 
 /// The same under a public key: both halves, one after the other, of each block and lane.
@@ -177,11 +176,10 @@ pub fn seal_rows_publicly(
     lanes: usize,
     step: usize,
     scale: &[u32],
+    payload: &mut [u8],
     n_threads: usize,
-) -> Vec<u8> {
+) {
     let (encoders, own_seed) = (encoders(scale), system_seed());
-    let blocks = (values.len() / lanes).div_ceil(step);
-    let mut payload = vec![0; blocks * lanes * 2 * PRIMES * PACKED];
     let items = payload.chunks_mut(2 * PRIMES * PACKED).enumerate().collect();
     threads::for_each(n_threads, items, |(number, packed): (usize, &mut [u8])| {
         let (mut u, mut errors, mut x) = ([0; N], [[0; N]; 2], [0; N]);
@@ -204,40 +202,90 @@ pub fn seal_rows_publicly(
             }
         }
     });
-    payload
 }
 
-/// Sealed rows as residues, blocks x primes x lanes x 2 x n; without a seed both halves lie in the payload. None if a
-/// residue is not below its prime.
-pub fn read_rows(payload: &[u8], seed: Option<&Seed>, lanes: usize, n_threads: usize) -> Option<Vec<u32>> {
-    let one = PRIMES * PACKED * if seed.is_some() { 1 } else { 2 };
-    let mut rows = vec![0; payload.len() / one * PRIMES * 2 * N];
-    let items = rows.chunks_mut(lanes * PRIMES * 2 * N).zip(payload.chunks(lanes * one)).enumerate().collect();
-    let read = |(block, (rows, packed)): (usize, (&mut [u32], &[u8]))| {
-        packed.chunks(one).enumerate().all(|(lane, packed)| {
-            let mut expander = seed.map(|seed| Stream::new(seed, Use::Rows, (block * lanes + lane) as u64));
-            Ring::of_4096().primes.iter().enumerate().all(|(l, prime)| {
-                let halves = &mut rows[2 * N * (l * lanes + lane)..2 * N * (l * lanes + lane + 1)];
-                let (first, second) = halves.split_at_mut(N);
-                let fits = match &mut expander {
-                    Some(expander) => {
-                        expander.uniform(prime, second);
-                        true
-                    }
-                    None => unpack(&packed[PACKED * (PRIMES + l)..PACKED * (PRIMES + l + 1)], prime.p, second),
-                };
-                fits && unpack(&packed[PACKED * l..PACKED * (l + 1)], prime.p, first)
-            })
-        })
-    };
-    threads::map(n_threads, items, read).into_iter().all(|fits| fits).then_some(rows)
+/// Sealed rows in their wire form: both halves of each block and lane, or the first halves and a seed.
+#[derive(Clone, Copy)]
+pub struct Sealed<'a> {
+    pub payload: &'a [u8],
+    pub seed: Option<Seed>,
+    pub lanes: usize,
 }
 
-/// Residues of `read_rows` as a payload of both halves.
-pub fn pack_rows(rows: &[u32], lanes: usize, n_threads: usize) -> Vec<u8> {
-    let one = 2 * PRIMES * PACKED;
-    let mut payload = vec![0; rows.len() / (PRIMES * 2 * N) * one];
-    let items = payload.chunks_mut(lanes * one).zip(rows.chunks(lanes * PRIMES * 2 * N)).collect();
+impl Sealed<'_> {
+    /// Bytes of one ciphertext.
+    pub fn one(&self) -> usize {
+        PRIMES * PACKED * if self.seed.is_some() { 1 } else { 2 }
+    }
+
+    /// Whether every residue is below its prime.
+    pub fn is_well_formed(&self, n_threads: usize) -> bool {
+        let check = |packed: &[u8]| {
+            let primes = packed.chunks(PACKED).zip(Ring::of_4096().primes.iter().cycle());
+            let mut out = [0; N];
+            primes.fold(true, |fits, (packed, prime)| unpack(packed, prime.p, &mut out) && fits)
+        };
+        threads::map(n_threads, self.payload.chunks(self.one()).collect(), check).into_iter().all(|fits| fits)
+    }
+
+    /// Words of all residues.
+    pub fn words(&self) -> usize {
+        self.payload.len() / self.one() * KEY
+    }
+
+    /// Residues, blocks x primes x lanes x 2 x n.
+    pub fn read(&self, rows: &mut [u32], n_threads: usize) {
+        let items = rows.chunks_mut(self.lanes * KEY).zip(self.payload.chunks(self.lanes * self.one())).enumerate();
+        threads::for_each(n_threads, items.collect(), |(block, (rows, packed)): (usize, (&mut [u32], &[u8]))| {
+            for (lane, packed) in packed.chunks(self.one()).enumerate() {
+                self.read_one(block * self.lanes + lane, packed, rows, lane);
+            }
+        });
+    }
+
+    fn read_one(&self, number: usize, packed: &[u8], rows: &mut [u32], lane: usize) {
+        let mut expander = self.seed.map(|seed| Stream::new(&seed, Use::Rows, number as u64));
+        for (l, prime) in Ring::of_4096().primes.iter().enumerate() {
+            let at = 2 * N * (l * self.lanes + lane);
+            let (first, second) = rows[at..at + 2 * N].split_at_mut(N);
+            let read = |i: usize, out: &mut [u32]| {
+                assert!(unpack(&packed[PACKED * i..PACKED * (i + 1)], prime.p, out), "checked when it came in");
+            };
+            read(l, first);
+            match &mut expander {
+                Some(expander) => expander.uniform(prime, second),
+                None => read(PRIMES + l, second),
+            }
+        }
+    }
+}
+
+/// Words that are used again and again, so that the system need not clear fresh pages for every call.
+pub fn with_room<R>(words: usize, work: impl FnOnce(&mut [u32]) -> R) -> R {
+    static ROOM: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    match ROOM.try_lock() {
+        Ok(mut room) if words <= MOST_ROOM => {
+            let missing = words.saturating_sub(room.len());
+            room.extend(std::iter::repeat_n(0, missing));
+            work(&mut room[..words])
+        }
+        _ => work(&mut vec![0; words]),
+    }
+}
+
+/// 64 MiB are kept at most.
+const MOST_ROOM: usize = 1 << 24;
+
+/// a + b or a - b: both halves of each block and lane, packed.
+pub fn add_rows(a: Sealed, b: Sealed, subtract: bool, payload: &mut [u8], n_threads: usize) {
+    let (lanes, one) = (a.lanes, 2 * PRIMES * PACKED);
+    let (mut sum, mut other) = (vec![0; a.words()], vec![0; b.words()]);
+    a.read(&mut sum, n_threads);
+    b.read(&mut other, n_threads);
+    for (i, (sum, other)) in sum.chunks_mut(2 * lanes * N).zip(other.chunks(2 * lanes * N)).enumerate() {
+        add_residues(sum, other, Ring::of_4096().primes[i % PRIMES].p, subtract);
+    }
+    let items = payload.chunks_mut(lanes * one).zip(sum.chunks(lanes * KEY)).collect();
     threads::for_each(n_threads, items, |(packed, rows): (&mut [u8], &[u32])| {
         for (i, polynomial) in rows.chunks(N).enumerate() {
             let (half, lane, l) = (i % 2, i / 2 % lanes, i / 2 / lanes);
@@ -245,16 +293,6 @@ pub fn pack_rows(rows: &[u32], lanes: usize, n_threads: usize) -> Vec<u8> {
             pack(polynomial, &mut packed[at..at + PACKED]);
         }
     });
-    payload
-}
-
-/// a + b or a - b, residue by residue; rows of so many lanes.
-pub fn add_rows(a: &[u32], b: &[u32], lanes: usize, subtract: bool) -> Vec<u32> {
-    let mut sum = a.to_vec();
-    for (i, (sum, b)) in sum.chunks_mut(2 * lanes * N).zip(b.chunks(2 * lanes * N)).enumerate() {
-        add_residues(sum, b, Ring::of_4096().primes[i % PRIMES].p, subtract);
-    }
-    sum
 }
 
 dispatched! {

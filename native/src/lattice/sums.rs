@@ -60,6 +60,7 @@ impl Layout {
 }
 
 /// The answering side's secrets and what they are asked of.
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// Residues, blocks x primes x lanes x 2 x n.
     pub rows: &'a [u32],
@@ -152,15 +153,14 @@ thread_local! {
 /// Results that a thread does one after the other with the same rows at hand.
 const RESULTS_A_TASK: usize = 24;
 
-/// Returns of all sums, packed, one after the other.
-pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], n_threads: usize) -> Vec<u8> {
+/// Returns of all sums, packed, one after the other, into `payload_len` bytes.
+pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], payload: &mut [u8], n_threads: usize) {
     let job = Job::new(layout, asked, keys, scale);
     let (nodes, groups) = (job.nodes.len(), job.groups.len());
     let lengths: Vec<usize> = lengths(&layout, nodes, groups).collect();
-    let mut payload = vec![0; lengths.iter().sum()];
     let share = job.returns_a_task(lengths.len(), n_threads);
     let mut items = vec![];
-    let mut rest = &mut payload[..];
+    let mut rest = payload;
     for (i, lengths) in lengths.chunks(share).enumerate() {
         let (now, later) = rest.split_at_mut(lengths.iter().sum());
         items.push((i * share, lengths, now));
@@ -169,7 +169,6 @@ pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], n_t
     threads::for_each(n_threads, items, |(first, lengths, out): (usize, &[usize], &mut [u8])| {
         SCRATCH.with_borrow_mut(|scratch| job.answer(first, lengths, out, scratch));
     });
-    payload
 }
 
 impl<'a> Job<'a> {
@@ -413,19 +412,18 @@ pub fn are_residues(payload: &[u8], layout: &Layout, nodes: usize, groups: usize
 }
 
 /// Returned sums added to others, or taken from them.
-pub fn added(a: &[u8], b: &[u8], layout: &Layout, nodes: usize, groups: usize, subtract: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(a.len());
+pub fn add(a: &[u8], b: &[u8], layout: &Layout, nodes: usize, groups: usize, subtract: bool, out: &mut [u8]) {
+    let mut start = 0;
     for ((i, a), (_, b)) in split(a, layout, nodes, groups).into_iter().zip(split(b, layout, nodes, groups)) {
         let wanted = layout.wanted(i, nodes, groups).len();
         let read = |bytes| residues(bytes, wanted).expect("checked when it was read");
         for (k, (mut a, b)) in read(a).into_iter().zip(read(b)).enumerate() {
             add_residues(&mut a, &b, Ring::of_4096().primes[k % 2].p, subtract);
-            let start = out.len();
-            out.resize(start + packed_len(a.len()), 0);
-            pack(&a, &mut out[start..]);
+            let end = start + packed_len(a.len());
+            pack(&a, &mut out[start..end]);
+            start = end;
         }
     }
-    out
 }
 
 /// Opened sums, nodes x groups x lanes.

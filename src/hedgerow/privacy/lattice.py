@@ -1,14 +1,14 @@
 """Lattice encryption (BFV over rings of 4096 and 8192 coefficients), exact, behind the contract of `additive`.
 
-Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of zeros and ones: one product gives the sums
-of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`. Who sees what:
+Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of zeros and ones: one product gives the
+sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`. Who sees what:
 
 - the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
   (RLWE, parameters within the HE standard's table for 128 bits);
-- the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it, and
-  of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole run
-  (`lattice_bounds`) nothing else about the choices. The public key's random half is expanded from a seed by the side that
-  uses it, because a chosen one would void this.
+- the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it,
+  and of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole
+  run (`lattice_bounds`) nothing else about the choices. The public key's random half is expanded from a seed by the
+  side that uses it, because a chosen one would void this.
 """
 
 import hashlib
@@ -81,43 +81,45 @@ class LatticePublicKey:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
         ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
         layout = self.layout(plan, by_public_key=True)
-        native = (packed(values, layout), layout.step, layout.residues, self.threads)
-        payload = _native.lattice_seal_rows_publicly(self._public, *native)
-        return LatticeRows(plan, self, layout, wire.PUBLIC_ROWS, 1, None, payload)
+        head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
+        return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._public, *native))
+
+    def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
+        """What sealed rows say of themselves."""
+        return wire.Header(kind, self.name, plan.rows, layouts.blocks(plan, layout), parts)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
         """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
-        header, payload = wire.read_header(data)
-        if header.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= header.parts <= plan.parts:
+        told = wire.read_header(data)
+        if told.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
             raise CipherError("Sealed data are not rows, or have more parts than the plan allows; the run stops.")
-        layout = self.layout(plan, header.kind == wire.PUBLIC_ROWS)
-        blocks = layouts.blocks(plan, layout)
-        wire.ensure_header(data, wire.Header(header.kind, self.name, plan.rows, blocks, header.parts), layout)
-        seeded = header.kind == wire.SEEDED_ROWS
-        size = blocks * layout.lanes * 4 * POLYNOMIAL_BYTES
-        wire.ensure_length(payload, wire.SEED_BYTES + size if seeded else 2 * size)
-        seed, payload = (payload[: wire.SEED_BYTES], payload[wire.SEED_BYTES :]) if seeded else (None, payload)
-        if seeded and header.parts > 1:
+        seeded = told.kind == wire.SEEDED_ROWS
+        if seeded and told.parts > 1:
             raise CipherError("Sealed rows that were added up cannot have one seed; the run stops.")
-        residues = _native.lattice_read_rows(payload, seed, layout.lanes, self.threads)
-        if residues is None:
+        layout = self.layout(plan, told.kind == wire.PUBLIC_ROWS)
+        head = self.rows_head(told.kind, plan, layout, told.parts)
+        size = head.second * layout.lanes * _HALF_BYTES
+        wire.ensure_wire(data, head, layout, wire.SEED_BYTES + size if seeded else 2 * size)
+        rows = LatticeRows(plan, layout, head, self, data)
+        if not _native.lattice_check_rows(rows.sealed, self.threads):
             raise CipherError("Sealed rows hold a number that is not below its prime; the run stops.")
-        return LatticeRows(plan, self, layout, header.kind, header.parts, seed, payload, residues)
+        return rows
 
     def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> LatticeSums:
         """Returned sums from their wire form: to be opened by the key holder, or added up by whoever collects them."""
-        header, payload = wire.read_header(data)
-        if header.kind not in (wire.SUMS, wire.PUBLIC_SUMS) or not 1 <= header.parts <= plan.parts:
+        told = wire.read_header(data)
+        if told.kind not in (wire.SUMS, wire.PUBLIC_SUMS) or not 1 <= told.parts <= plan.parts:
             raise CipherError("Sealed data are not sums, or have more parts than the plan allows; the run stops.")
-        if not 1 <= groups <= 256 * 2**20:
-            raise ParameterError("Returned sums have at least one group.")
-        layout = self.layout(plan, header.kind == wire.PUBLIC_SUMS)
-        wire.ensure_header(data, wire.Header(header.kind, self.name, plan.nodes, groups, header.parts), layout)
-        sizes = (layout, plan.nodes, groups)
-        wire.ensure_length(payload, _native.lattice_returned_bytes(*sizes))
-        if not _native.lattice_check_sums(payload, *sizes, self.threads):
+        if not 1 <= groups <= plan.groups:
+            raise ParameterError("Returned sums have at least one group, and no more than the plan.")
+        layout = self.layout(plan, told.kind == wire.PUBLIC_SUMS)
+        head = wire.Header(told.kind, self.name, plan.nodes, groups, told.parts)
+        wire.ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
+        sums = LatticeSums(plan, layout, head, self, data)
+        if not _native.lattice_check_sums(sums.returned, self.threads):
             raise CipherError("Returned sums hold a number that is not below its prime; the run stops.")
-        return LatticeSums(plan, groups, self, layout, header.kind, header.parts, payload)
+        return sums
 
     def group_sums(
         self, sealed: LatticeRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
@@ -128,31 +130,33 @@ class LatticePublicKey:
         if plus is not None:
             ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
         summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
-        ones = layout.ones(int(np.diff(nodes.starts).max()), _columns_together(selection.widths, layout))
-        layout.ensure_hides(plan, ones, sealed.parts, sealed.by_public_key)
-        payload = _native.lattice_group_sums(
+        kind = wire.PUBLIC_SUMS if sealed.by_public_key else wire.SUMS
+        head = wire.Header(kind, self.name, plan.nodes, selection.groups, sealed.head.parts)
+        data = _native.lattice_group_sums(
             (self._public, self._switch_for(layout)),
-            sealed.residues(),
-            selection,
+            sealed.sealed,
+            _contiguous(selection),
             nodes,
             summand,
             layout,
             layout.residues,
+            head.encode(layout),
             self.threads,
         )
-        kind = wire.PUBLIC_SUMS if sealed.by_public_key else wire.SUMS
-        return LatticeSums(plan, selection.groups, self, layout, kind, sealed.parts, payload)
+        return LatticeSums(plan, layout, head, self, data)
 
     def _check(self, sealed: LatticeRows, selection: Selection, nodes: Nodes) -> None:
-        """Refuses what does not belong together."""
-        plan = sealed.plan
-        if sealed.key != self.name:
+        """Refuses what does not belong together, and choices that the flood would not hide."""
+        plan, layout = sealed.plan, sealed.layout
+        if sealed.public.name != self.name:
             raise CipherError("Rows were sealed under another key.")
         nodes.check(plan)
         if selection.own_codes.shape[1] != plan.rows:
             raise ParameterError("A selection needs a code for every sealed row.")
         if selection.groups > plan.groups or (plan.columns and len(selection.widths) > plan.columns):
             raise ParameterError("A selection has more groups or columns than the plan.")
+        ones = layout.ones(int(np.diff(nodes.starts).max()), _columns_together(selection.widths, layout))
+        layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
 
     def _switch_for(self, layout: RowsLayout) -> NDArray[np.uint32]:
         """The switching keys of a layout's merges, which lie together."""
@@ -179,6 +183,13 @@ class LatticePublicKey:
     def filtered(self, sealed: LatticeSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
         return self._slots.filtered(sealed, own_choice)
+
+
+def _contiguous(selection: Selection) -> Selection:
+    """The same, its codes one column after the other."""
+    if selection.own_codes.flags.c_contiguous and selection.widths.dtype == np.int64:
+        return selection
+    return Selection(np.ascontiguousarray(selection.own_codes), selection.widths.astype(np.int64))
 
 
 def _columns_together(widths: NDArray[np.int64], layout: RowsLayout) -> int:
@@ -215,18 +226,18 @@ class LatticeSecretKey:
         """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
         ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
         layout = self.public.layout(plan, by_public_key=False)
+        head = self.public.rows_head(wire.SEEDED_ROWS, plan, layout)
         seed = secrets.token_bytes(wire.SEED_BYTES)
-        native = (packed(values, layout), layout.step, layout.residues, self.public.threads)
-        payload = _native.lattice_seal_rows(self._own_secret, seed, *native)
-        return LatticeRows(plan, self.public, layout, wire.SEEDED_ROWS, 1, seed, payload)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout) + seed)
+        data = _native.lattice_seal_rows(self._own_secret, seed, *native, self.public.threads)
+        return LatticeRows(plan, layout, head, self.public, data)
 
     def open_sums(self, sums: LatticeSums) -> NDArray[np.int64]:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
-        if sums.key != self.public.name:
+        if sums.public.name != self.public.name:
             raise CipherError("Sums were sealed under another key.")
-        layout, sizes = sums.layout, (sums.plan.nodes, sums.groups)
-        native = (sums.payload, layout, sizes, layout.opener, self.public.threads)
-        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), layout)
+        native = (sums.returned, sums.layout.opener, self.public.threads)
+        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), sums.layout)
         ensure_opened(opened, sums.plan.most)
         return opened
 
@@ -244,7 +255,7 @@ class LatticeSecretKey:
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The lattice cipher; see `additive.Cipher`. `link_mbit` is the speed of the link in Mbit/s; None: the same machine.
+    """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
 
     Both sides need the same: on a slow link results are merged before they leave.
     """

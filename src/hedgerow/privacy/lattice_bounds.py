@@ -2,23 +2,23 @@
 
 **What a return could tell, and what hides it.** A sealed row carries an error that the key holder knows. The sum of the
 errors of the chosen rows is in the result's noise and names its terms; so does, through the key, the randomness of the
-encryption of zero that is added. A flood hides both. It is the sum of three uniform integers of w bits, centred: |flood|
-is at most 1.5 2^w. If p is its probability function, moving it by one step gives the squared Hellinger distance
+encryption of zero that is added. A flood hides both. It is the sum of three uniform integers of w bits, centred: at
+most 1.5 2^w. If p is its probability function, moving it by one step gives the squared Hellinger distance
 
     h = 1/2 sum (sqrt p(x + 1) - sqrt p(x))^2 <= .6 / 4^w        (w >= 6; in the limit .5703 / 4^w)
 
-Moving it by d steps gives at most d^2 h (triangle inequality), and over all coefficients of a run the squares add up, also
-when the moves depend on one another, because given everything else the floods are independent. Averaged over what was
-drawn at random, d^2 becomes its mean. The total variation distance is at most sqrt(2) times the Hellinger distance:
+Moving it by d steps gives at most d^2 h (triangle inequality), and over all coefficients of a run the squares add up,
+also when the moves depend on one another, because given everything else the floods are independent. Averaged over what
+was drawn at random, d^2 becomes its mean. The total variation distance is at most sqrt(2) times the Hellinger one:
 
     distance <= sqrt(1.2 * coefficients * mean of d^2) / 2^w
 
 It grows with the square root of what a run opens, not with all of it. The mean of d^2 is over errors that an honest key
 holder draws as it should, and over the answering side's own randomness; choices do not depend on either.
 
-**Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when two
-primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest value is
-2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding).
+**Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
+two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
+value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding).
 """
 
 import math
@@ -62,7 +62,7 @@ def shift(ones: int, variance: float) -> float:
 
 def flood_distance(moved: float, bits: int, coefficients: float) -> float:
     """Statistical distance over so many coefficients, each moved by `moved` (root of the mean square, or largest)."""
-    return math.sqrt(2 * SMOOTHNESS * coefficients) * moved / 2.0**bits
+    return math.ldexp(math.sqrt(2 * SMOOTHNESS * coefficients) * moved, -bits)
 
 
 def rounding_bound(coefficients: int) -> float:

@@ -1,15 +1,16 @@
 """Where rows and sums lie in lattice ciphertexts: chosen from the plan and the speed of the link, by both sides alike.
 
-A ciphertext carries `step` rows, and a product with one selection gives the sums of 4096 / step groups. 2^merges results
-are merged into one return. Channels are packed into lanes, several in one plaintext, as long as the flood that the whole
-run needs still fits beside them. Among all layouts that hide and fit, the one with the lowest estimated time is taken:
-work of two threads, and bytes over the link. The units were measured on two cores with AVX2; only their ratios matter.
+A ciphertext carries `step` rows, and a product with one selection gives the sums of 4096 / step groups. 2^merges
+results are merged into one return. Channels are packed into lanes, several in one plaintext, where the flood that the
+whole run needs still fits beside them. Among all layouts that hide and fit, the one with the lowest estimated time is
+taken: work of two threads, and bytes over the link. The units were measured on two cores with AVX2.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NoReturn
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy import lattice_bounds as bounds
@@ -105,31 +106,22 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
     Rows that may be added to others are laid out as if all were sealed with the public key.
     """
     public = by_public_key or plan.parts > 1
-    found: RowsLayout | None = None
-    for packing in _packings(plan):
-        for step, merges in _shapes(link_mbit):
-            layout = _flooded(plan, step, merges, packing, public)
-            if layout is not None and (found is None or _better(plan, layout, found, link_mbit)):
-                found = layout
-        if found is not None:
-            return found
-    _refuse(plan)
-    raise AssertionError
+    shapes = ((packing, *shape) for packing in _packings(plan) for shape in _shapes(link_mbit))
+    found = [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
+    if not found:
+        _refuse(plan)
+    return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
 
 
-def _better(plan: RowsPlan, layout: RowsLayout, than: RowsLayout, link_mbit: float | None) -> bool:
-    return seconds(plan, layout, link_mbit) < seconds(plan, than, link_mbit)
-
-
-def _refuse(plan: RowsPlan) -> None:
+def _refuse(plan: RowsPlan) -> NoReturn:
     most = max(plan.most)
     if bounds.Q >> (2 * most).bit_length() < 2 * bounds.rounding_bound(plan.run_sums) * bounds.DROPPED * plan.parts:
         raise ParameterError(
             f"Sums of {(2 * most).bit_length()} bits have no room in a lattice plaintext; use fewer bits a value."
         )
     raise PrivacyError(
-        f"Beside sums of {(2 * most).bit_length()} bits there is no room for a flood that hides the choices of the whole "
-        f"run to 2^-{DISTANCE_BITS}; use fewer bits a value, smaller nodes, or open fewer sums in a run."
+        f"Beside sums of {(2 * most).bit_length()} bits there is no room for a flood that hides the choices of the "
+        f"whole run to 2^-{DISTANCE_BITS}; use fewer bits a value, smaller nodes, or open fewer sums in a run."
     )
 
 
@@ -156,7 +148,7 @@ def _shapes(link_mbit: float | None) -> Iterator[tuple[int, int]]:
 
 
 def _flooded(
-    plan: RowsPlan, step: int, merges: int, packing: tuple[tuple[int, ...], ...], public: bool
+    plan: RowsPlan, packing: tuple[tuple[int, ...], ...], step: int, merges: int, public: bool
 ) -> RowsLayout | None:
     """The layout with the widest flood that fits, or none."""
     layout = RowsLayout(step, merges, packing, 0)
@@ -181,7 +173,7 @@ def results(plan: RowsPlan, layout: RowsLayout) -> int:
 def transfer(plan: RowsPlan, layout: RowsLayout) -> int:
     """Bytes of sealed rows and returned sums."""
     out = blocks(plan, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES
-    returns = -(-results(plan, layout) // 2**layout.merges)
+    returns = -(-results(plan, layout) >> layout.merges)
     return out + returns * 2 * POLYNOMIAL_BYTES + plan.nodes * plan.groups * layout.lanes * 54 // 8
 
 
@@ -190,7 +182,7 @@ def seconds(plan: RowsPlan, layout: RowsLayout, link_mbit: float | None) -> floa
     sealed, answers = blocks(plan, layout) * layout.lanes, results(plan, layout)
     # Where one node ends and the next begins, both use the same block.
     selections = answers / layout.lanes / plan.nodes * (blocks(plan, layout) + plan.nodes - 1)
-    returns = -(-answers // 2**layout.merges)
+    returns = -(-answers >> layout.merges)
     work = SEAL * sealed + (SELECT + MULTIPLY * layout.lanes) * selections
     work += SANITISE * answers + RETURN * returns + MERGE * (answers - returns if layout.merges else 0)
     link = 0.0 if link_mbit is None else transfer(plan, layout) * 8 / (link_mbit * 1e6)

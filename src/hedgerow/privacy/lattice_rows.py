@@ -1,9 +1,10 @@
-"""Sealed rows and returned sums of the lattice cipher: what they hold, how they are added, and how channels share lanes.
+"""Sealed rows and returned sums of the lattice cipher: their wire form, how they are added, how channels share lanes.
 
 Neither has values: only the secret key opens them.
 """
 
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy import lattice_wire as wire
 from hedgerow.privacy.agreed import RowsPlan
-from hedgerow.privacy.lattice_layout import RowsLayout, blocks
+from hedgerow.privacy.lattice_layout import RowsLayout
 
 
 class _Key(Protocol):
@@ -24,53 +25,55 @@ class _Key(Protocol):
     def threads(self) -> int: ...
 
 
+class SealedData(NamedTuple):
+    """Sealed rows in their wire form, for the kernels."""
+
+    data: bytes
+    start: int
+    seed: bytes | None
+    lanes: int
+
+
+class ReturnedData(NamedTuple):
+    """Returned sums in their wire form, for the kernels."""
+
+    data: bytes
+    start: int
+    layout: RowsLayout
+    nodes: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class LatticeRows:
-    """Rows under a key; see `additive.SealedRows`. Only the secret key opens them."""
+    """Rows under a key, in their wire form; see `additive.SealedRows`. Only the secret key opens them."""
 
-    __slots__ = ("_kind", "_payload", "_public", "_residues", "_seed", "layout", "parts", "plan")
-
-    def __init__(
-        self,
-        plan: RowsPlan,
-        public: _Key,
-        layout: RowsLayout,
-        kind: int,
-        parts: int,
-        seed: bytes | None,
-        payload: bytes | None,
-        residues: NDArray[np.uint32] | None = None,
-    ) -> None:
-        self.plan, self.layout, self.parts = plan, layout, parts
-        self._public, self._kind, self._seed, self._payload, self._residues = public, kind, seed, payload, residues
+    plan: RowsPlan
+    layout: RowsLayout
+    head: wire.Header
+    public: _Key
+    data: bytes
 
     def __repr__(self) -> str:
         return f"LatticeRows({self.plan.rows} rows, {len(self.plan.bounds)} channels)"
 
     @property
-    def key(self) -> bytes:
-        """The name of the key they are sealed under."""
-        return self._public.name
-
-    @property
     def by_public_key(self) -> bool:
         """Whether a part of them was sealed with the public key, which leaves more noise."""
-        return self._kind == wire.PUBLIC_ROWS
+        return self.head.kind == wire.PUBLIC_ROWS
 
-    def residues(self) -> NDArray[np.uint32]:
-        """Both halves of every ciphertext, unpacked."""
-        if self._residues is None and self._payload is not None:
-            native = (self._payload, self._seed, self.layout.lanes, self._public.threads)
-            self._residues = _native.lattice_read_rows(*native)
-        if self._residues is None:
-            raise CipherError("Sealed rows cannot be unpacked; the run stops.")
-        return self._residues
+    @property
+    def sealed(self) -> SealedData:
+        """For the kernels."""
+        start = wire.HEADER_BYTES
+        if self.head.kind != wire.SEEDED_ROWS:
+            return SealedData(self.data, start, None, self.layout.lanes)
+        end = start + wire.SEED_BYTES
+        return SealedData(self.data, end, self.data[start:end], self.layout.lanes)
 
     def encode(self) -> bytes:
         """The wire form: a header, maybe a seed, packed residues; its length depends on the plan alone."""
-        if self._payload is None:
-            self._payload = _native.lattice_pack_rows(self.residues(), self.layout.lanes, self._public.threads)
-        header = wire.Header(self._kind, self.key, self.plan.rows, blocks(self.plan, self.layout), self.parts)
-        return header.encode(self.layout) + (self._seed or b"") + self._payload
+        return self.data
 
     def __add__(self, other: "LatticeRows") -> "LatticeRows":
         return self._combined(other, subtract=False)
@@ -81,33 +84,37 @@ class LatticeRows:
     def _combined(self, other: "LatticeRows", subtract: bool) -> "LatticeRows":
         ensure_addable(self, other)
         kind = wire.PUBLIC_ROWS if self.by_public_key or other.by_public_key else wire.ROWS
-        rows = _native.lattice_add_rows(self.residues(), other.residues(), self.layout.lanes, subtract)
-        return LatticeRows(self.plan, self._public, self.layout, kind, self.parts + other.parts, None, None, rows)
+        head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
+        native = (self.sealed, other.sealed, subtract, head.encode(self.layout), self.public.threads)
+        return replace(self, head=head, data=_native.lattice_add_rows(*native))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class LatticeSums:
     """Sums by group on their way back; see `additive.SealedSums`. Only the secret key opens them."""
 
-    __slots__ = ("_kind", "_public", "groups", "layout", "parts", "payload", "plan")
-
-    def __init__(
-        self, plan: RowsPlan, groups: int, public: _Key, layout: RowsLayout, kind: int, parts: int, payload: bytes
-    ) -> None:
-        self.plan, self.groups, self.layout, self.parts, self.payload = plan, groups, layout, parts, payload
-        self._public, self._kind = public, kind
+    plan: RowsPlan
+    layout: RowsLayout
+    head: wire.Header
+    public: _Key
+    data: bytes
 
     def __repr__(self) -> str:
         return f"LatticeSums({self.plan.nodes} nodes, {self.groups} groups, {len(self.plan.bounds)} channels)"
 
     @property
-    def key(self) -> bytes:
-        """The name of the key they are sealed under."""
-        return self._public.name
+    def groups(self) -> int:
+        """Sums a node and channel."""
+        return self.head.second
+
+    @property
+    def returned(self) -> ReturnedData:
+        """For the kernels."""
+        return ReturnedData(self.data, wire.HEADER_BYTES, self.layout, self.plan.nodes, self.groups)
 
     def encode(self) -> bytes:
         """The wire form: a header, packed residues; its length depends on the plan and the number of groups alone."""
-        header = wire.Header(self._kind, self.key, self.plan.nodes, self.groups, self.parts)
-        return header.encode(self.layout) + self.payload
+        return self.data
 
     def __add__(self, other: "LatticeSums") -> "LatticeSums":
         return self._combined(other, subtract=False)
@@ -117,21 +124,22 @@ class LatticeSums:
 
     def _combined(self, other: "LatticeSums", subtract: bool) -> "LatticeSums":
         ensure_addable(self, other)
-        if self.groups != other.groups:
-            raise ParameterError("Sums of different numbers of groups cannot be added.")
-        kind, sizes = max(self._kind, other._kind), (self.plan.nodes, self.groups)
-        total = _native.lattice_add_sums(self.payload, other.payload, self.layout, sizes, subtract)
-        return LatticeSums(self.plan, self.groups, self._public, self.layout, kind, self.parts + other.parts, total)
+        kind = max(self.head.kind, other.head.kind)
+        head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
+        data = _native.lattice_add_sums(self.returned, other.returned, subtract, head.encode(self.layout))
+        return replace(self, head=head, data=data)
 
 
 def ensure_addable(one: LatticeRows | LatticeSums, other: LatticeRows | LatticeSums) -> None:
     """Refuses to add what is under another key or plan, or more parts than the plan allows."""
-    if one.key != other.key:
+    if one.public.name != other.public.name:
         raise CipherError("What is sealed under different keys cannot be added.")
-    if one.plan != other.plan or one.layout != other.layout:
-        raise ParameterError("What is sealed for different plans cannot be added.")
-    if one.parts + other.parts > one.plan.parts:
-        raise ParameterError(f"The plan allows {one.plan.parts} parts of a sum; these have {one.parts + other.parts}.")
+    sizes = (one.plan, one.layout, one.head.first, one.head.second)
+    if sizes != (other.plan, other.layout, other.head.first, other.head.second):
+        raise ParameterError("What is sealed for different plans or numbers of groups cannot be added.")
+    parts = one.head.parts + other.head.parts
+    if parts > one.plan.parts:
+        raise ParameterError(f"The plan allows {one.plan.parts} parts of a sum; these have {parts}.")
 
 
 def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:

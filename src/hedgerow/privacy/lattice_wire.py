@@ -1,7 +1,7 @@
 """Wire form of the lattice cipher's rows: a header that both sides can compute, then packed residues.
 
-Every header says what follows and in which layout; all but the number of parts is compared with what the plan gives, and
-the length with the sizes, before anything is unpacked.
+Every header says what follows and in which layout; all but the number of parts is compared with what the plan gives,
+and the length with the sizes, before anything is unpacked.
 """
 
 import struct
@@ -16,7 +16,8 @@ NAME_BYTES = 8
 """Of the hash of a public key that its sealed things carry."""
 _HEADER = struct.Struct("<4sBB8sIIIHBBB")
 
-PUBLIC_KEY = 1
+HEADER_BYTES = _HEADER.size
+
 SEEDED_ROWS = 2
 ROWS = 3
 PUBLIC_ROWS = 4
@@ -42,23 +43,21 @@ class Header:
         return _HEADER.pack(b"HLAT", VERSION, self.kind, self.key, *sizes)
 
 
-def read_header(data: bytes) -> tuple[Header, bytes]:
-    """The header as far as it can be read alone, and what follows."""
-    if len(data) < _HEADER.size:
+def read_header(data: bytes) -> Header:
+    """The header as far as it can be read alone."""
+    if len(data) < HEADER_BYTES:
         raise CipherError("Sealed data end before their header does; the run stops.")
     name, version, kind, key, first, second, parts, *_ = _HEADER.unpack_from(data)
     if name != b"HLAT" or version != VERSION:
         raise CipherError(f"Sealed data are not of the lattice cipher, version {VERSION}; the run stops.")
-    return Header(kind, key, first, second, parts), data[_HEADER.size :]
+    return Header(kind, key, first, second, parts)
 
 
-def ensure_header(data: bytes, expected: Header, layout: RowsLayout) -> None:
-    """Refuses a header that is not the expected one in this layout."""
-    if data[: _HEADER.size] != expected.encode(layout):
+def ensure_wire(data: bytes, expected: Header, layout: RowsLayout, length: int) -> None:
+    """Refuses a header that is not the expected one in this layout, and another length behind it."""
+    if data[:HEADER_BYTES] != expected.encode(layout):
         raise CipherError("Sealed data do not fit the key, the plan or the layout that was agreed on; the run stops.")
-
-
-def ensure_length(payload: bytes, length: int) -> None:
-    """Refuses a payload of another length."""
-    if len(payload) != length:
-        raise CipherError(f"Sealed data have {len(payload)} bytes where the plan has {length}; the run stops.")
+    if len(data) != HEADER_BYTES + length:
+        raise CipherError(
+            f"Sealed data have {len(data)} bytes where the plan has {HEADER_BYTES + length}; the run stops."
+        )
