@@ -229,18 +229,16 @@ class SlotsPublicKey:
         own_choice: NDArray[np.bool_],
         now: str,
         plus: NDArray[np.int64] | None = None,
-        _zero: bool = True,
-        _flood: bool = True,
+        _leaving: SlotsLeaving | None = None,
     ) -> LatticeSlots:
-        """One answer. Without the encryption of zero or the flood it tells the choices: for tests of just that."""
+        """One answer. Tests of what an answer tells without its encryption of zero or its flood say how it leaves."""
         plan, head = sealed.plan, sealed._head
         self._check(sealed, own_choice)
         layout = sealed._layout()
         done = "" if not sealed.chosen else "S" if sealed._summed() else "F"
-        primes = layout.primes[sealed.chosen + 1]
-        leaving = SlotsLeaving(layout.flood(done, now) if _flood else 0, _zero, primes)
+        leaving = _leaving or SlotsLeaving(layout.flood(done, now), True, layout.primes[sealed.chosen + 1])
         choice = np.ascontiguousarray(np.repeat(own_choice, layout.lanes, axis=1) if sealed._summed() else own_choice)
-        after = head._replace(primes=primes, seed=None)
+        after = head._replace(primes=leaving.primes, seed=None)
         entries = 1 if now == "S" else sealed.entries
         front = after.encode(self, plan, entries, sealed.chosen + 1)
         rest = (self._half, self._seed, leaving, front, self.threads)
