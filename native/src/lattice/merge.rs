@@ -103,18 +103,23 @@ pub struct Part {
 }
 
 dispatched! {
-    /// Halves of a merge: a becomes a + X^shift b, b becomes a - X^shift b.
-    pub fn cross(a: &mut [u32], b: &mut [u32], shift: usize, p: u32) {
-        b.rotate_right(shift);
-        b[..shift].iter_mut().for_each(|b| *b = below(p - *b, p));
-        for (a, b) in a.iter_mut().zip(b) {
-            (*a, *b) = (below(*a + *b, p), below(*a + p - *b, p));
+    /// Halves of a merge: a becomes a + X^shift b; returns a - X^shift b in `difference`.
+    pub fn cross(a: &mut [u32], b: &[u32], difference: &mut [u32], shift: usize, p: u32) {
+        let (low, high) = a.split_at_mut(shift);
+        let (low_difference, high_difference) = difference.split_at_mut(shift);
+        let (first, last) = b.split_at(b.len() - shift);
+        for ((a, &b), d) in low.iter_mut().zip(last).zip(low_difference) {
+            (*a, *d) = (below(*a + p - b, p), below(*a + b, p));
+        }
+        for ((a, &b), d) in high.iter_mut().zip(first).zip(high_difference) {
+            (*a, *d) = (below(*a + b, p), below(*a + p - b, p));
         }
     }
 }
 
 /// Room for merging, to be used again.
 pub struct Bench {
+    difference: Vec<u32>,
     digits: Vec<u32>,
     lazy: Vec<u32>,
     sums: Vec<u32>,
@@ -122,23 +127,27 @@ pub struct Bench {
 
 impl Default for Bench {
     fn default() -> Self {
-        Self { digits: vec![0; PRIMES * N], lazy: vec![0; PRIMES * N], sums: vec![0; 2 * N] }
+        let [difference, digits, lazy, sums] = [1, PRIMES, PRIMES, 2].map(|k| vec![0; k * N]);
+        Self { difference, digits, lazy, sums }
     }
 }
 
-/// Merges two results with wanted coefficients at multiples of `step` (or one with nothing) into one at half the step.
-pub fn merge(mut a: Part, b: Option<Part>, step: usize, table: &[u32], key: &[u32], bench: &mut Bench) -> Part {
+/// Merges b into a: wanted coefficients at multiples of `step` before, of half the step after. Without b, a alone.
+pub fn merge(a: &mut Part, b: Option<&Part>, step: usize, table: &[u32], key: &[u32], bench: &mut Bench) {
     let primes = &Ring::of_4096().primes;
-    let b =
-        b.unwrap_or_else(|| Part { c0: a.c0.clone().map(|c| vec![0; c.len()]), c1: a.c1.clone().map(|_| vec![0; N]) });
-    let Part { c0: b0, c1: b1 } = b;
-    for (l, (prime, mut b)) in primes.iter().zip(b1).enumerate() {
-        cross(&mut a.c1[l], &mut b, step / 2, prime.p);
-        turn(&mut bench.digits[N * l..N * (l + 1)], &b, table, prime.p);
+    for (l, (prime, digit)) in primes.iter().zip(bench.digits.chunks_mut(N)).enumerate() {
+        match b {
+            Some(b) => {
+                cross(&mut a.c1[l], &b.c1[l], &mut bench.difference, step / 2, prime.p);
+                turn(digit, &bench.difference, table, prime.p);
+            }
+            None => turn(digit, &a.c1[l], table, prime.p),
+        }
     }
     for (l, prime) in primes.iter().enumerate() {
-        bench.lazy.copy_from_slice(&bench.digits);
-        bench.lazy.chunks_mut(N).for_each(|digit| prime.transform_lazily(digit));
+        for (digit, lazy) in bench.digits.chunks(N).zip(bench.lazy.chunks_mut(N)) {
+            prime.transform_to(digit, lazy);
+        }
         let pairs: Vec<&[u32]> = key[SWITCH / PRIMES * l..SWITCH / PRIMES * (l + 1)].chunks(2 * N).collect();
         bench.sums.fill(0);
         prime.accumulate(&mut bench.sums, &bench.lazy, &pairs);
@@ -148,12 +157,11 @@ pub fn merge(mut a: Part, b: Option<Part>, step: usize, table: &[u32], key: &[u3
         add_residues(&mut a.c1[l], second, prime.p, false);
         let mut c0 = prime.restore_some(first, step / 2, scale);
         for (i, c) in c0.iter_mut().enumerate() {
-            let from = if i % 2 == 0 { &a.c0[l] } else { &b0[l] };
-            *c = prime.reduce(u64::from(*c) + 2 * u64::from(from[i / 2]));
+            let from = if i % 2 == 0 { a.c0[l][i / 2] } else { b.map_or(0, |b| b.c0[l][i / 2]) };
+            *c = prime.reduce(u64::from(*c) + 2 * u64::from(from));
         }
         a.c0[l] = c0;
     }
-    a
 }
 
 dispatched! {
@@ -167,8 +175,8 @@ dispatched! {
     }
 }
 
-/// Residues modulo the first two primes of x / (the last two), rounded.
-pub fn drop_two(mut residues: [Vec<u32>; PRIMES]) -> [Vec<u32>; 2] {
+/// Leaves in the first two primes' residues those of x / (the last two primes), rounded.
+pub fn drop_two(residues: &mut [Vec<u32>; PRIMES]) {
     let primes = &Ring::of_4096().primes;
     for top in [3, 2] {
         let (rest, last) = residues.split_at_mut(top);
@@ -178,6 +186,4 @@ pub fn drop_two(mut residues: [Vec<u32>; PRIMES]) -> [Vec<u32>; 2] {
             drop_prime(x, &last[0], p, t, inverse);
         }
     }
-    let [a, b, ..] = residues;
-    [a, b]
 }

@@ -196,6 +196,18 @@ impl Prime {
         self.transform_portably(a);
     }
 
+    /// The same of another polynomial, which stays as it is.
+    pub fn transform_to(&self, from: &[u32], out: &mut [u32]) {
+        assert!(from.len() == self.n && out.len() == self.n);
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            // SAFETY: the CPU was just asked, and the lengths are those of the tables.
+            return unsafe { ring_avx2::transform_to(self, from, out) };
+        }
+        out.copy_from_slice(from);
+        self.transform_portably(out);
+    }
+
     /// The same of a polynomial of zeros and ones, given as bytes 0 and 255.
     pub fn transform_mask(&self, mask: &[u8], out: &mut [u32]) {
         assert!(mask.len() == self.n && out.len() == self.n);
@@ -417,9 +429,12 @@ mod tests {
                 // The largest words that are allowed, and some between.
                 for a in [vec![4 * prime.p - 1; ring.n], words(ring.n, 4 * prime.p, 11)] {
                     let (mut wide, mut plain) = (a.clone(), a);
+                    let mut copied = vec![0; ring.n];
+                    prime.transform_to(&wide, &mut copied);
                     prime.transform_lazily(&mut wide);
                     prime.transform_portably(&mut plain);
                     assert_eq!(wide, plain);
+                    assert_eq!(copied, plain);
                     let mut wide: Vec<u32> = wide.iter().map(|x| x % (2 * prime.p)).collect();
                     let mut plain = wide.clone();
                     prime.restore(&mut wide);

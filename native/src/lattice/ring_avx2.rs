@@ -101,7 +101,23 @@ fn back_butterfly(x: __m256i, y: __m256i, f: Factors, m: Moduli) -> (__m256i, __
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn transform(prime: &Prime, a: &mut [u32]) {
     // SAFETY: the caller's.
-    unsafe { layers_from(prime, a, 1) };
+    unsafe {
+        two_layers(&prime.forward, a.as_ptr(), a.as_mut_ptr(), a.len(), 1, moduli(prime));
+        layers_from(prime, a, 4);
+    }
+}
+
+/// See `Prime::transform_to`.
+///
+/// # Safety
+/// Both have the length of the prime's tables: 4096 or 8192.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transform_to(prime: &Prime, from: &[u32], out: &mut [u32]) {
+    // SAFETY: the caller's.
+    unsafe {
+        two_layers(&prime.forward, from.as_ptr(), out.as_mut_ptr(), out.len(), 1, moduli(prime));
+        layers_from(prime, out, 4);
+    }
 }
 
 /// See `Prime::transform_mask`.
@@ -148,7 +164,7 @@ unsafe fn load_mask(from: *const __m128i) -> __m256i {
     unsafe { _mm256_cvtepi8_epi32(_mm_loadl_epi64(from)) }
 }
 
-/// Layers from the one with so many blocks (a power of 4) on.
+/// Layers from the one with so many blocks (a power of 4) on; `a` has the length of the tables.
 #[target_feature(enable = "avx2")]
 unsafe fn layers_from(prime: &Prime, a: &mut [u32], mut blocks: usize) {
     let (n, m, to) = (a.len(), moduli(prime), a.as_mut_ptr());
@@ -157,7 +173,7 @@ unsafe fn layers_from(prime: &Prime, a: &mut [u32], mut blocks: usize) {
     unsafe {
         // Eight layers by two, or ten for n = 8192; 4096 has one more before the last three.
         while 4 * blocks <= n / 8 {
-            two_layers(table, to, n, blocks, m);
+            two_layers(table, to, to, n, blocks, m);
             blocks *= 4;
         }
         if blocks < n / 8 {
@@ -187,17 +203,17 @@ unsafe fn one_layer(table: &Twiddles, to: *mut u32, n: usize, blocks: usize, m: 
 }
 
 #[target_feature(enable = "avx2")]
-unsafe fn two_layers(table: &Twiddles, to: *mut u32, n: usize, blocks: usize, m: Moduli) {
+unsafe fn two_layers(table: &Twiddles, from: *const u32, to: *mut u32, n: usize, blocks: usize, m: Moduli) {
     let quarter = n / (4 * blocks);
     for i in 0..blocks {
         // SAFETY: see `transform`.
         unsafe {
             let first = broadcast(table, blocks + i);
             let (left, right) = (broadcast(table, 2 * (blocks + i)), broadcast(table, 2 * (blocks + i) + 1));
-            let at = to.add(4 * i * quarter);
             for j in (0..quarter).step_by(8) {
-                let places = [0, 1, 2, 3].map(|k| at.add(j + k * quarter));
-                let [a, b, c, d] = [load(places[0]), load(places[1]), load(places[2]), load(places[3])];
+                let offsets = [0, 1, 2, 3].map(|k| (4 * i + k) * quarter + j);
+                let [a, b, c, d] = offsets.map(|at| load(from.add(at)));
+                let places = offsets.map(|at| to.add(at));
                 let ((a, c), (b, d)) = (butterfly(a, c, first, m), butterfly(b, d, first, m));
                 let ((a, b), (c, d)) = (butterfly(a, b, left, m), butterfly(c, d, right, m));
                 store(places[0], a);

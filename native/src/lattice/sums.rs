@@ -143,6 +143,7 @@ struct Scratch {
     sums: Vec<u32>,
     lazy: Vec<u32>,
     mask: Vec<u8>,
+    parts: Vec<Part>,
     bench: Bench,
 }
 
@@ -204,36 +205,35 @@ impl<'a> Job<'a> {
         let (nodes, groups, merges) = (self.nodes.len(), self.groups.len(), self.layout.merges);
         let results = nodes * self.layout.chunks(groups) * self.layout.lanes;
         let range = first << merges..((first + lengths.len()) << merges).min(results);
-        let mut parts = self.sanitised(range, scratch);
+        let mut parts = std::mem::take(&mut scratch.parts);
+        parts.resize_with(parts.len().max(range.len()), Part::default);
+        self.sanitise(range.clone(), &mut parts[..range.len()], scratch);
         let mut out = out;
-        for (i, &length) in lengths.iter().enumerate() {
-            let now: Vec<Part> = parts.drain(..parts.len().min(1 << merges)).collect();
-            let part = self.merged(now, &mut scratch.bench);
+        for ((i, &length), parts) in lengths.iter().enumerate().zip(parts[..range.len()].chunks_mut(1 << merges)) {
+            self.merge(parts, &mut scratch.bench);
             let (this, rest) = out.split_at_mut(length);
             let wanted = self.layout.wanted(first + i, nodes, groups);
-            write_return(part, wanted.iter().map(|(at, _)| *at as usize), this);
+            write_return(&mut parts[0], wanted.iter().map(|(at, _)| *at as usize), this);
             out = rest;
         }
+        scratch.parts = parts;
     }
 
-    fn merged(&self, mut parts: Vec<Part>, bench: &mut Bench) -> Part {
+    /// Merges all of the parts into the first.
+    fn merge(&self, parts: &mut [Part], bench: &mut Bench) {
         for (i, table) in self.tables.iter().enumerate() {
             let key = &self.keys.switch[SWITCH * i..SWITCH * (i + 1)];
-            let mut from = parts.into_iter();
-            let mut to = vec![];
-            while let Some(a) = from.next() {
-                to.push(merge(a, from.next(), self.layout.step >> i, table, key, bench));
+            for pair in parts.chunks_mut(2 << i) {
+                let (a, b) = pair.split_at_mut((1 << i).min(pair.len()));
+                merge(&mut a[0], b.first(), self.layout.step >> i, table, key, bench);
             }
-            parts = to;
         }
-        parts.pop().expect("a return has at least one result")
     }
 
     /// Results with an encryption of zero, the summand and the flood; of c0 only what is wanted. From here on nothing
     /// tells anything but the sums.
-    fn sanitised(&self, range: std::ops::Range<usize>, scratch: &mut Scratch) -> Vec<Part> {
+    fn sanitise(&self, range: std::ops::Range<usize>, parts: &mut [Part], scratch: &mut Scratch) {
         let fresh: Vec<Fresh> = range.clone().map(|result| self.fresh(result)).collect();
-        let mut parts = vec![Part::default(); range.len()];
         for (l, prime) in Ring::of_4096().primes.iter().enumerate() {
             scratch.sums.clear();
             scratch.sums.resize(range.len() * 2 * N, 0);
@@ -248,12 +248,12 @@ impl<'a> Job<'a> {
                 let (first, second) = sums.split_at_mut(N);
                 prime.restore_times(second, scale);
                 add_small(second, &fresh.e2, self.units[l], prime.p);
-                part.c1[l] = second.to_vec();
+                part.c1[l].clear();
+                part.c1[l].extend_from_slice(second);
                 part.c0[l] = prime.restore_some(first, self.layout.step, scale);
                 self.flood(l, prime, range.start + i, fresh, &mut part.c0[l]);
             }
         }
-        parts
     }
 
     fn fresh(&self, result: usize) -> Fresh {
@@ -351,12 +351,16 @@ dispatched! {
 }
 
 /// Two primes dropped, c1 whole and the wanted coefficients of c0 packed.
-fn write_return(part: Part, wanted: impl ExactSizeIterator<Item = usize> + Clone, out: &mut [u8]) {
-    let (few, c1) = (packed_len(wanted.len()), drop_two(part.c1));
-    let c0 = drop_two(part.c0.map(|c0| wanted.clone().map(|at| c0[at]).collect()));
+fn write_return(part: &mut Part, wanted: impl ExactSizeIterator<Item = usize> + Clone, out: &mut [u8]) {
+    let few = packed_len(wanted.len());
+    for c0 in &mut part.c0 {
+        *c0 = wanted.clone().map(|at| c0[at]).collect();
+    }
+    drop_two(&mut part.c0);
+    drop_two(&mut part.c1);
     for l in 0..2 {
-        pack(&c1[l], &mut out[PACKED * l..PACKED * (l + 1)]);
-        pack(&c0[l], &mut out[2 * PACKED + few * l..2 * PACKED + few * (l + 1)]);
+        pack(&part.c1[l], &mut out[PACKED * l..PACKED * (l + 1)]);
+        pack(&part.c0[l], &mut out[2 * PACKED + few * l..2 * PACKED + few * (l + 1)]);
     }
 }
 
