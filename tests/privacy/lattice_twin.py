@@ -5,6 +5,7 @@ A polynomial is a list of n integers modulo q and X^n + 1. Products go through o
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,10 +98,10 @@ def uniform(rng: np.random.Generator, ring: Ring) -> Poly:
 
 
 def smooth_flood(rng: np.random.Generator, n: int, bits: int) -> Poly:
-    """Sums of four uniform integers of so many bits, centred."""
+    """Sums of three uniform integers of so many bits, centred."""
     mask = 2**bits - 1
     draw = lambda: int.from_bytes(rng.bytes(32), "little") & mask  # noqa: E731
-    return [sum(draw() for _ in range(4)) - 2 * mask for _ in range(n)]
+    return [sum(draw() for _ in range(3)) - 3 * mask // 2 for _ in range(n)]
 
 
 def public_key(secret: Poly, random_half: Poly, own_error: Poly, ring: Ring) -> Pair:
@@ -219,7 +220,56 @@ def from_residues(table: NDArray[np.uint32], ring: Ring) -> Poly:
     return [sum(w * int(x) for w, x in zip(weights, column, strict=True)) % q for column in table.T]
 
 
-def slot_order(n: int) -> list[int]:
-    """The power of the root at which the native transform leaves each value: bits of the place reversed, made odd."""
+def native_order(n: int) -> NDArray[np.int64]:
+    """Which power of the root each value of the native transform belongs to; part of the wire form."""
     bits = n.bit_length() - 1
-    return [2 * int(format(i, f"0{bits}b")[::-1], 2) + 1 for i in range(n)]
+    powers = np.array([2 * int(format(i, f"0{bits}b")[::-1], 2) + 1 for i in range(n)])
+    return powers.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1)
+
+
+@cache
+def _powers(p: int, n: int, inverse: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Powers 0 to 63, and multiples of 64, of the roots of X^n + 1 modulo p in native order, or of their inverses."""
+    roots = (pow(g, (p - 1) // (2 * n), p) for g in range(2, p))
+    root = next(root for root in roots if pow(root, n, p) == p - 1)
+    exponents = [-int(e) if inverse else int(e) for e in native_order(n)]
+    table = np.array([pow(root, i, p) for i in range(2 * n)])
+    small = np.array([[e * j % (2 * n) for e in exponents] for j in range(64)])
+    large = np.array([[64 * e * j % (2 * n) for e in exponents] for j in range(n // 64)])
+    return table[small], table[large]
+
+
+def values_at_roots(poly: Poly, p: int) -> NDArray[np.int64]:
+    """A polynomial's values modulo p: all terms of all of them."""
+    small, large = _powers(p, len(poly), False)
+    parts = np.array([x % p for x in poly]).reshape(-1, 64) @ small % p
+    return np.asarray((parts * large % p).sum(axis=0) % p)
+
+
+def from_values(values: NDArray[np.int64], p: int) -> Poly:
+    """The polynomial with these values at the roots: all terms of all of them."""
+    n = len(values)
+    small, large = _powers(p, n, True)
+    terms = values % p * large % p
+    # In two parts of 14 bits, so that sums of n products fit 64 bits.
+    sums = (terms >> 14) @ small.T % p * 2**14 + (terms & (2**14 - 1)) @ small.T
+    return [int(x) for x in (sums % p * pow(n, -1, p) % p).reshape(-1)]
+
+
+def packed(table: NDArray[np.uint32]) -> bytes:
+    """Residues of 27 bits one after the other, row after row, the lowest bits first."""
+    eights = [sum(int(x) << (27 * i) for i, x in enumerate(eight)) for eight in table.reshape(-1, 8)]
+    return b"".join(eight.to_bytes(27, "little") for eight in eights)
+
+
+def unpacked(data: bytes) -> NDArray[np.uint32]:
+    """What `packed` packed, in one row."""
+    eights = [int.from_bytes(data[i : i + 27], "little") for i in range(0, len(data), 27)]
+    return np.array([eight >> (27 * i) & (2**27 - 1) for eight in eights for i in range(8)], dtype=np.uint32)
+
+
+def restored(words: NDArray[np.uint32], ring: Ring) -> Poly:
+    """The polynomial whose native transforms, a row a prime, are these."""
+    rows = zip(words, ring.primes, strict=True)
+    table = np.array([from_values(row.astype(np.int64), p) for row, p in rows], dtype=np.uint32)
+    return from_residues(table, ring)
