@@ -15,8 +15,9 @@ from hedgerow.errors import CipherError
 from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
 from hedgerow.privacy.lattice import Lattice, LatticeSecretKey
 from hedgerow.privacy.lattice_bounds import DROPPED, PRIMES
-from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsLeaving, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.lattice_slots_wire import SlotsLeaving
 
 Ints = NDArray[np.int64]
 TRIALS, COIN = 60, (14, 46)

@@ -11,8 +11,9 @@ from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
 from hedgerow.privacy.lattice import Lattice, LatticeSecretKey
 from hedgerow.privacy.lattice_layout import RowsLayout
 from hedgerow.privacy.lattice_rows import LatticeSums
-from hedgerow.privacy.lattice_slots import LatticeSlots, SealedTable, SlotsLeaving, SlotsSecretKey
+from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsLeaving
 
 RNG = np.random.default_rng(20)
 

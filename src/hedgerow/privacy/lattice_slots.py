@@ -11,51 +11,20 @@ import secrets
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy import lattice_slots_wire as wire
 from hedgerow.privacy.agreed import SlotsPlan, ensure_opened, ensure_plus, ensure_values
-from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SLOTS, SlotsLayout, slots_layout
+from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SlotsLayout, slots_layout
+from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
 
 _KEY = struct.Struct("<4sB32s")
 _KEY_MARK = b"HGSK"
-_HEAD = struct.Struct("<4sBBBBIQI16s32s")
-_HEAD_MARK = b"HGSL"
-_VERSION = 1
-_POLYNOMIAL = SLOTS * 27 // 8
-_NO_SEED = bytes(32)
-
-
-class SlotTable(NamedTuple):
-    """Where integers lie, for the kernels."""
-
-    rows: int
-    entries: int
-    block_rows: int
-    lanes: int
-    moduli: tuple[int, ...]
-
-
-class SealedTable(NamedTuple):
-    """A sealed table, for the kernels."""
-
-    data: bytes
-    start: int
-    primes: int
-    seed: bytes | None
-    transformed: bool
-
-
-class SlotsLeaving(NamedTuple):
-    """What is done to an answer before it leaves, for the kernels."""
-
-    flood_bits: int
-    zero: bool
-    primes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +35,7 @@ class LatticeSlots:
     entries: int
     chosen: int
     _public: "SlotsPublicKey"
-    _head: "_Head"
+    _head: SlotsHead
     _data: bytes
 
     def __repr__(self) -> str:
@@ -92,7 +61,7 @@ class LatticeSlots:
         if parts > self.plan.parts:
             raise ParameterError(f"The plan allows {self.plan.parts} parts of a sum; this would be part {parts}.")
         head = mine._replace(seed=None, parts=parts, by_public_key=mine.by_public_key or theirs.by_public_key)
-        front = head.encode(self._public, self.plan, self.entries, self.chosen)
+        front = head.encode(self._public.mark, self.plan, self.entries, self.chosen)
         native = (self._table(), other._table(), self._slots(), subtract, front, self._public.threads)
         return type(self)(self.plan, self.entries, self.chosen, self._public, head, _native.slots_combine(*native))
 
@@ -109,22 +78,7 @@ class LatticeSlots:
         return SlotTable(self.plan.rows, entries, layout.block_rows, layout.lanes, layout.moduli)
 
     def _table(self) -> SealedTable:
-        return SealedTable(self._data, _HEAD.size, self._head.primes, self._head.seed, self.chosen == 0)
-
-
-class _Head(NamedTuple):
-    """What the wire form says before the polynomials, beside what the plan says."""
-
-    primes: int
-    parts: int
-    by_public_key: bool
-    seed: bytes | None
-
-    def encode(self, public: "SlotsPublicKey", plan: SlotsPlan, entries: int, chosen: int) -> bytes:
-        """A version, the sizes, the key's name, the seed."""
-        kind = (2 if self.by_public_key else 0) + (0 if self.seed else 1)
-        sizes = (self.primes, chosen, self.parts, plan.rows, entries)
-        return _HEAD.pack(_HEAD_MARK, _VERSION, kind, *sizes, public.mark, self.seed or _NO_SEED)
+        return SealedTable(self._data, wire.HEAD_BYTES, self._head.primes, self._head.seed, self.chosen == 0)
 
 
 class SlotsPublicKey:
@@ -137,15 +91,15 @@ class SlotsPublicKey:
 
     def encode(self) -> bytes:
         """A version, the seed of the random half, and the other half. A half that somebody chose has no such form."""
-        return _KEY.pack(_KEY_MARK, _VERSION, self._seed) + self._half
+        return _KEY.pack(_KEY_MARK, wire.VERSION, self._seed) + self._half
 
     @classmethod
     def read(cls, data: bytes, threads: int) -> "SlotsPublicKey":
         """From its wire form; one that is malformed is a CipherError."""
-        if len(data) != _KEY.size + MOST_PRIMES * _POLYNOMIAL:
+        if len(data) != _KEY.size + MOST_PRIMES * wire.POLYNOMIAL_BYTES:
             raise CipherError("A public key for slots does not have the size that such a key has.")
         mark, version, seed = _KEY.unpack_from(data)
-        if mark != _KEY_MARK or version != _VERSION:
+        if mark != _KEY_MARK or version != wire.VERSION:
             raise CipherError(
                 "A public key for slots has another format or version; both sides need the same hedgerow."
             )
@@ -157,7 +111,7 @@ class SlotsPublicKey:
         """Seals rows x entries for the key holder."""
         ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
         layout = slots_layout(plan, by_public_key=True)
-        head = _Head(layout.primes[0], 1, True, None)
+        head = SlotsHead(layout.primes[0], 1, True, None)
         native = (self._half, self._seed, head.primes)
         return self._made(
             plan,
@@ -170,46 +124,26 @@ class SlotsPublicKey:
         )
 
     def _made(
-        self, plan: SlotsPlan, entries: int, chosen: int, head: _Head, kernel: Callable[[bytes, SlotTable], bytes]
+        self, plan: SlotsPlan, entries: int, chosen: int, head: SlotsHead, kernel: Callable[[bytes, SlotTable], bytes]
     ) -> LatticeSlots:
         """A table whose bytes a kernel makes, given its head."""
         layout = slots_layout(plan, head.by_public_key)
         table = SlotTable(plan.rows, plan.entries, layout.block_rows, layout.lanes, layout.moduli)
-        data = kernel(head.encode(self, plan, entries, chosen), table)
+        data = kernel(head.encode(self.mark, plan, entries, chosen), table)
         return LatticeSlots(plan, entries, chosen, self, head, data)
 
     def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> LatticeSlots:
         """Sealed slots from their wire form; what does not fit the plan is a CipherError before it is used."""
-        head = self._read_head(data, plan, entries, chosen)
+        head = wire.read_head(data, self.mark, plan, entries, chosen)
         sealed = LatticeSlots(plan, entries, chosen, self, head, data)
         layout = sealed._layout()
         ciphertexts = layout.blocks * len(layout.moduli) * (1 if sealed._summed() else layout.ciphertexts)
         halves = 1 if head.seed else 2
-        if len(data) != _HEAD.size + ciphertexts * halves * head.primes * _POLYNOMIAL:
+        if len(data) != wire.HEAD_BYTES + ciphertexts * halves * head.primes * wire.POLYNOMIAL_BYTES:
             raise CipherError("A sealed table does not have the size that its plan gives it.")
-        if not _native.slots_well_formed(data, _HEAD.size, len(data), head.primes, self.threads):
+        if not _native.slots_well_formed(data, wire.HEAD_BYTES, len(data), head.primes, self.threads):
             raise CipherError("A sealed table holds a number that is not below its prime.")
         return sealed
-
-    def _read_head(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int) -> _Head:
-        if len(data) < _HEAD.size:
-            raise CipherError("A sealed table is shorter than its head.")
-        mark, version, kind, primes, *sizes, key, seed = _HEAD.unpack_from(data)
-        if mark != _HEAD_MARK or version != _VERSION or kind > 3:
-            raise CipherError("A sealed table has another format or version; both sides need the same hedgerow.")
-        if key != self.mark:
-            raise CipherError("A table was sealed under another key.")
-        parts = sizes[1]
-        if sizes != [chosen, parts, plan.rows, entries] or entries not in (1, plan.entries):
-            raise CipherError("A sealed table does not have the rows, entries and choices that were agreed on.")
-        if chosen > plan.choices or (chosen == 0 and entries != plan.entries) or not 1 <= parts <= plan.parts:
-            raise CipherError("A sealed table has more choices or parts than its plan allows.")
-        by_public_key, seeded = bool(kind & 2), not kind & 1
-        if seeded == (seed == _NO_SEED) or (seeded and (chosen or by_public_key or parts > 1)):
-            raise CipherError("A sealed table has a seed where there is none, or none where there is one.")
-        if primes != slots_layout(plan, by_public_key).primes[chosen]:
-            raise CipherError("A sealed table does not have the modulus that its plan gives it.")
-        return _Head(primes, parts, by_public_key, seed if seeded else None)
 
     def slot_sums(
         self, sealed: LatticeSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
@@ -240,7 +174,7 @@ class SlotsPublicKey:
         choice = np.ascontiguousarray(np.repeat(own_choice, layout.lanes, axis=1) if sealed._summed() else own_choice)
         after = head._replace(primes=leaving.primes, seed=None)
         entries = 1 if now == "S" else sealed.entries
-        front = after.encode(self, plan, entries, sealed.chosen + 1)
+        front = after.encode(self.mark, plan, entries, sealed.chosen + 1)
         rest = (self._half, self._seed, leaving, front, self.threads)
         if now == "S":
             summand = np.empty(0, np.int64) if plus is None else np.ascontiguousarray(plus)
@@ -278,7 +212,7 @@ class SlotsSecretKey:
         """Seals rows x entries: half the size and work of the public key's."""
         ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
         seed = secrets.token_bytes(32)
-        head = _Head(slots_layout(plan).primes[0], 1, False, seed)
+        head = SlotsHead(slots_layout(plan).primes[0], 1, False, seed)
         native = (self._own_secret, seed, head.primes)
         return self.public._made(
             plan,
