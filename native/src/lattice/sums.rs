@@ -8,6 +8,7 @@
 //! The steps do not depend on which group a row is in: every group of a chunk is compared with every row of a block.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::merge::{Bench, Part, SWITCH, drop_two, merge, turning};
 use super::pack::{pack, packed_len, unpack};
@@ -154,12 +155,26 @@ thread_local! {
 /// Results that a thread does one after the other with the same rows at hand.
 const RESULTS_A_TASK: usize = 24;
 
+/// Merges that a task does by itself; later ones are shared out anew, so that no task holds too many results.
+const EARLY: usize = 4;
+
 /// Returns of all sums, packed, one after the other, into `payload_len` bytes.
 pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], payload: &mut [u8], n_threads: usize) {
     let job = Job::new(layout, asked, keys, scale);
-    let (nodes, groups) = (job.nodes.len(), job.groups.len());
-    let lengths: Vec<usize> = lengths(&layout, nodes, groups).collect();
-    let share = job.returns_a_task(lengths.len(), n_threads);
+    let lengths: Vec<usize> = lengths(&layout, job.nodes.len(), job.groups.len()).collect();
+    if layout.merges <= EARLY {
+        let share = job.bundles_a_task(n_threads);
+        let items = split_by(payload, &lengths, share);
+        threads::for_each(n_threads, items, |(first, lengths, out)| job.answer(first, lengths, out));
+    } else {
+        let parts = job.merged_late(job.merged_early(n_threads), n_threads);
+        let items = split_by(payload, &lengths, 1).into_iter().zip(parts).collect();
+        threads::for_each(n_threads, items, |((i, _, out), mut part)| job.write(i, &mut part, out));
+    }
+}
+
+/// Shares of so many returns: the first one's number, their lengths, their bytes.
+fn split_by<'a>(payload: &'a mut [u8], lengths: &'a [usize], share: usize) -> Vec<(usize, &'a [usize], &'a mut [u8])> {
     let mut items = vec![];
     let mut rest = payload;
     for (i, lengths) in lengths.chunks(share).enumerate() {
@@ -167,9 +182,7 @@ pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], pay
         items.push((i * share, lengths, now));
         rest = later;
     }
-    threads::for_each(n_threads, items, |(first, lengths, out): (usize, &[usize], &mut [u8])| {
-        SCRATCH.with_borrow_mut(|scratch| job.answer(first, lengths, out, scratch));
-    });
+    items
 }
 
 impl<'a> Job<'a> {
@@ -191,48 +204,96 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn returns_a_task(&self, returns: usize, n_threads: usize) -> usize {
-        let fair = returns.div_ceil(8 * n_threads);
-        let most = (RESULTS_A_TASK * self.layout.lanes).div_ceil(1 << self.layout.merges);
+    fn results(&self) -> usize {
+        self.nodes.len() * self.layout.chunks(self.groups.len()) * self.layout.lanes
+    }
+
+    /// Results that a task merges into one.
+    fn bundle(&self) -> usize {
+        1 << self.layout.merges.min(EARLY)
+    }
+
+    fn bundles_a_task(&self, n_threads: usize) -> usize {
+        let fair = self.results().div_ceil(self.bundle()).div_ceil(8 * n_threads);
+        let most = (RESULTS_A_TASK * self.layout.lanes).div_ceil(self.bundle());
         // Whole chunks, so that a selection is transformed once for all lanes.
         let share = fair.clamp(1, most);
-        let whole = self.layout.lanes / gcd(self.layout.lanes, 1 << self.layout.merges);
+        let whole = self.layout.lanes / gcd(self.layout.lanes, self.bundle());
         if whole <= 2 * most { share.next_multiple_of(whole) } else { share }
     }
 
-    /// Returns number `first` and those behind it.
-    fn answer(&self, first: usize, lengths: &[usize], out: &mut [u8], scratch: &mut Scratch) {
-        let (nodes, groups, merges) = (self.nodes.len(), self.groups.len(), self.layout.merges);
-        let results = nodes * self.layout.chunks(groups) * self.layout.lanes;
-        let range = first << merges..((first + lengths.len()) << merges).min(results);
-        let mut parts = std::mem::take(&mut scratch.parts);
-        parts.resize_with(parts.len().max(range.len()), Part::default);
-        self.sanitise(range.clone(), &mut parts[..range.len()], scratch);
-        let mut out = out;
-        for ((i, &length), parts) in lengths.iter().enumerate().zip(parts[..range.len()].chunks_mut(1 << merges)) {
-            self.merge(parts, &mut scratch.bench);
-            let (this, rest) = out.split_at_mut(length);
-            let wanted = self.layout.wanted(first + i, nodes, groups);
-            write_return(&mut parts[0], wanted.iter().map(|(at, _)| *at as usize), this);
-            out = rest;
-        }
-        scratch.parts = parts;
+    /// Bundles of results, sanitised and merged, given to `done` with their numbers.
+    fn bundles(&self, numbers: Range<usize>, mut done: impl FnMut(usize, &mut Part)) {
+        let bundle = self.bundle();
+        let range = numbers.start * bundle..(numbers.end * bundle).min(self.results());
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut parts = std::mem::take(&mut scratch.parts);
+            parts.resize_with(parts.len().max(range.len()), Part::default);
+            self.sanitise(range.clone(), &mut parts[..range.len()], scratch);
+            for (number, parts) in numbers.zip(parts[..range.len()].chunks_mut(bundle)) {
+                for i in 0..self.layout.merges.min(EARLY) {
+                    for pair in parts.chunks_mut(2 << i) {
+                        let (a, b) = pair.split_at_mut((1 << i).min(pair.len()));
+                        self.merge(i, &mut a[0], b.first(), &mut scratch.bench);
+                    }
+                }
+                done(number, &mut parts[0]);
+            }
+            scratch.parts = parts;
+        });
     }
 
-    /// Merges all of the parts into the first.
-    fn merge(&self, parts: &mut [Part], bench: &mut Bench) {
-        for (i, table) in self.tables.iter().enumerate() {
-            let key = &self.keys.switch[SWITCH * i..SWITCH * (i + 1)];
-            for pair in parts.chunks_mut(2 << i) {
-                let (a, b) = pair.split_at_mut((1 << i).min(pair.len()));
-                merge(&mut a[0], b.first(), self.layout.step >> i, table, key, bench);
-            }
+    fn merge(&self, i: usize, a: &mut Part, b: Option<&Part>, bench: &mut Bench) {
+        let key = &self.keys.switch[SWITCH * i..SWITCH * (i + 1)];
+        merge(a, b, self.layout.step >> i, &self.tables[i], key, bench);
+    }
+
+    /// Returns number `first` and those behind it, where a bundle is a return.
+    fn answer(&self, first: usize, lengths: &[usize], out: &mut [u8]) {
+        let mut rest = out;
+        self.bundles(first..first + lengths.len(), |number, part| {
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(lengths[number - first]);
+            self.write(number, part, now);
+            rest = later;
+        });
+    }
+
+    fn write(&self, number: usize, part: &mut Part, out: &mut [u8]) {
+        let wanted = self.layout.wanted(number, self.nodes.len(), self.groups.len());
+        write_return(part, wanted.iter().map(|(at, _)| *at as usize), out);
+    }
+
+    /// All bundles.
+    fn merged_early(&self, n_threads: usize) -> Vec<Part> {
+        let (share, bundles) = (self.bundles_a_task(n_threads), self.results().div_ceil(self.bundle()));
+        let items = (0..bundles).step_by(share).map(|first| first..bundles.min(first + share)).collect();
+        let merged = threads::map(n_threads, items, |numbers: Range<usize>| {
+            let mut parts = vec![];
+            self.bundles(numbers, |_, part| parts.push(std::mem::take(part)));
+            parts
+        });
+        merged.into_iter().flatten().collect()
+    }
+
+    /// Bundles merged further, until each is a return.
+    fn merged_late(&self, mut parts: Vec<Part>, n_threads: usize) -> Vec<Part> {
+        for i in EARLY..self.layout.merges {
+            let items = parts.chunks_mut(2).map(|pair| pair.split_at_mut(1)).collect();
+            threads::for_each(n_threads, items, |(a, b): (&mut [Part], &mut [Part])| {
+                SCRATCH.with_borrow_mut(|scratch| self.merge(i, &mut a[0], b.first(), &mut scratch.bench));
+            });
+            let mut first = false;
+            parts.retain(|_| {
+                first = !first;
+                first
+            });
         }
+        parts
     }
 
     /// Results with an encryption of zero, the summand and the flood; of c0 only what is wanted. From here on nothing
     /// tells anything but the sums.
-    fn sanitise(&self, range: std::ops::Range<usize>, parts: &mut [Part], scratch: &mut Scratch) {
+    fn sanitise(&self, range: Range<usize>, parts: &mut [Part], scratch: &mut Scratch) {
         let fresh: Vec<Fresh> = range.clone().map(|result| self.fresh(result)).collect();
         for (l, prime) in Ring::of_4096().primes.iter().enumerate() {
             scratch.sums.clear();
@@ -284,7 +345,7 @@ impl<'a> Job<'a> {
     }
 
     /// Products of all blocks of all results, for one prime.
-    fn products(&self, l: usize, prime: &Prime, range: std::ops::Range<usize>, scratch: &mut Scratch) {
+    fn products(&self, l: usize, prime: &Prime, range: Range<usize>, scratch: &mut Scratch) {
         let (lanes, chunks) = (self.layout.lanes, self.layout.chunks(self.groups.len()));
         let (first, last) = (range.start / lanes, range.end.div_ceil(lanes));
         scratch.lazy.resize(AT_ONCE * N, 0);

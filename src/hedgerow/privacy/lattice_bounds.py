@@ -74,8 +74,8 @@ def rounding_bound(coefficients: int) -> float:
 def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: int) -> float:
     """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
     row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
-    switched = (2**merges - 1) * SWITCH_LARGEST
-    return ones * row + ZERO_LARGEST + switched + rounding_bound(coefficients) * DROPPED
+    switched = ((1 << merges) - 1) * SWITCH_LARGEST
+    return float(ones * row + ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
 
 
 def flood_room(step: float, parts: int, noise: float) -> int:

@@ -20,21 +20,21 @@ POLYNOMIAL_BYTES = 13824
 """4096 residues of 27 bits."""
 MOST_BITS = 62
 """A packed plaintext is a 64-bit integer."""
-SWITCH_STEPS = (1024, 512, 256, 128, 64, 32)
+SWITCH_STEPS = (4096, 2048, 1024, 512, 256, 128, 64, 32, 16)
 """Where results can be merged when a link's speed is given: these switching keys go out with the public key."""
 
 # Microseconds of one thread.
-SEAL = 110.0
+SEAL = 150.0
 """Sealing a ciphertext, and unpacking and expanding it on the other side."""
 SELECT = 17.0
 """A selection: its polynomial transformed for four primes."""
-MULTIPLY = 2.6
+MULTIPLY = 3.7
 """One ciphertext times a transformed selection, added up."""
-SANITISE = 110.0
+SANITISE = 100.0
 """An encryption of zero, the flood, both halves transformed back."""
-MERGE = 125.0
+MERGE = 130.0
 """One key switch."""
-RETURN = 60.0
+RETURN = 50.0
 """Two primes dropped, packed, unpacked, opened."""
 THREADS = 2
 
