@@ -82,8 +82,9 @@ def test_a_sealed_slot_table_is_the_scaled_message_and_an_error(slots_key: Slots
     error = np.array([x - y for x, y in zip(twin.phase(pair, slots_secret(slots_key)), scaled, strict=True)])
     q = pair.ring.modulus
     error = np.array([twin.centred(int(x), q) for x in error], dtype=np.int64)
-    assert np.abs(error).max() <= 21
-    assert 9.5 < error.var() < 11.5
+    # Messages are rounded up or down at random: one more than the error.
+    assert np.abs(error).max() <= 22
+    assert 9.7 < error.var() < 11.8
     opened = slots_table(twin.opened(pair, T, slots_secret(slots_key)))
     entries = VALUES[:, LAYOUT.lanes :].T
     assert np.array_equal(opened[: len(entries)], entries)

@@ -313,24 +313,40 @@ impl Public {
     }
 }
 
-/// A plaintext to be added: for slots modulo t the coefficients r of q m modulo t nearest to zero, because
-/// round(q m / t) = (q m - r) / t is -r / t modulo every prime of q.
+/// A plaintext to be added: for slots modulo t the coefficients r of q m modulo t, because (q m - r) / t, which is q m / t
+/// rounded, is -r / t modulo every prime of q.
 struct Summand {
     r: Vec<i32>,
     t: u32,
 }
 
 impl Summand {
+    /// Rounded to the nearest.
     fn new(slots: &mut [u32], plain: &Prime, primes: &[Prime]) -> Summand {
-        let q = primes.iter().fold(1, |q, prime| plain.times(q, prime.p % plain.p));
-        plain.restore_times(slots, plain.scale_by(q));
+        restore_scaled(slots, plain, primes);
         Summand { r: slots.iter().map(|&r| words::centred(r, plain.p)).collect(), t: plain.p }
+    }
+
+    /// Rounded up or down at random, so that it is right in the mean: what a product makes of it grows more slowly.
+    fn at_random(slots: &mut [u32], plain: &Prime, primes: &[Prime], own: &mut Stream) -> Summand {
+        restore_scaled(slots, plain, primes);
+        let mut drawn = vec![0; N];
+        own.uniform(&primes[0], &mut drawn);
+        let mut r = vec![0; N];
+        words::round_at_random(&mut r, slots, &drawn, plain.p, primes[0].p);
+        Summand { r, t: plain.p }
     }
 
     fn add_to(&self, x: &mut [u32], prime: &Prime) {
         let factor = Factor::new(prime.p - ring::inverse_of(self.t, prime.p), prime.p);
         words::add_lifted(x, &self.r, factor, prime.p);
     }
+}
+
+/// Slots modulo t to the coefficients of q times their polynomial.
+fn restore_scaled(slots: &mut [u32], plain: &Prime, primes: &[Prime]) {
+    let q = primes.iter().fold(1, |q, prime| plain.times(q, prime.p % plain.p));
+    plain.restore_times(slots, plain.scale_by(q));
 }
 
 fn residue(value: i64, t: u32) -> u32 {
@@ -355,7 +371,7 @@ pub fn seal(
         let mut slots = layout.gather(table, tile, |value| plain.lift_wide(value));
         let (mut error, mut x, mut a) = (vec![0i8; N], vec![0; N], vec![0; N]);
         for (i, out) in part.chunks_mut(n_primes * BYTES).enumerate() {
-            let summand = Summand::new(&mut slots[i * STRIDE..][..N], &plain, primes);
+            let summand = Summand::at_random(&mut slots[i * STRIDE..][..N], &plain, primes, &mut own);
             own.errors(&mut error);
             for (l, (prime, out)) in primes.iter().zip(out.chunks_mut(BYTES)).enumerate() {
                 words::lift(&error, prime.p, &mut x);
@@ -377,7 +393,7 @@ pub fn seal_public(table: &[i64], layout: &Layout, public: &Public, n_primes: us
         let plain = plain(layout.moduli[tile.modulus]);
         let mut slots = layout.gather(table, tile, |value| plain.lift_wide(value));
         for (i, out) in part.chunks_mut(2 * n_primes * BYTES).enumerate() {
-            let summand = Summand::new(&mut slots[i * STRIDE..][..N], &plain, primes);
+            let summand = Summand::at_random(&mut slots[i * STRIDE..][..N], &plain, primes, &mut own);
             let mut pair = public.zero(primes, &mut own, false);
             for (prime, c0) in primes.iter().zip(&mut pair.c0) {
                 let mut x = vec![0; N];

@@ -39,6 +39,16 @@ dispatched! {
 }
 
 dispatched! {
+    /// Residues r modulo t to r, or to r - t with the probability r / t: drawn numbers are uniform below p.
+    pub fn round_at_random(out: &mut [i32], residues: &[u32], drawn: &[u32], t: u32, p: u32) {
+        for ((out, &r), &drawn) in out.iter_mut().zip(residues).zip(drawn) {
+            let below = (u64::from(drawn) * u64::from(t)).wrapping_sub(u64::from(r) * u64::from(p)) >> 63;
+            *out = r as i32 - (t as i32 & (below as i32).wrapping_neg());
+        }
+    }
+}
+
+dispatched! {
     /// Adds small signed numbers times a factor.
     pub fn add_lifted(x: &mut [u32], values: &[i32], factor: Factor, p: u32) {
         x.iter_mut().zip(values).for_each(|(x, &value)| *x = below(*x + factor.times(lifted(value, p), p), p));
@@ -142,6 +152,19 @@ dispatched! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_at_random_is_right_in_the_mean() {
+        let (t, p) = (65_537, 133_857_281);
+        let drawn: Vec<u32> = (0..p).step_by(997).collect();
+        for r in [0, 1, 20_000, 65_536] {
+            let mut out = vec![0; drawn.len()];
+            round_at_random(&mut out, &vec![r; drawn.len()], &drawn, t, p);
+            assert!(out.iter().all(|&x| x == r as i32 || x == r as i32 - t as i32));
+            let mean = out.iter().map(|&x| f64::from(x)).sum::<f64>() / drawn.len() as f64;
+            assert!(mean.abs() < 1.0, "{mean}");
+        }
+    }
 
     #[test]
     fn residues_near_the_middle_are_centred() {

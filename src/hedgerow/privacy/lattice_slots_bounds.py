@@ -27,6 +27,8 @@ MOST_FLOOD = 190
 """Bits of each integer of a flood: what the samplers draw."""
 _ZERO_VARIANCE = 2 * SLOTS * bounds.TERNARY_VARIANCE * bounds.ERROR_VARIANCE + bounds.ERROR_VARIANCE
 _ZERO_LARGEST = (2 * SLOTS + 1) * bounds.LARGEST_ERROR
+_ROUNDED_VARIANCE, _ROUNDED_MEAN = 0.25, 2.0**-26
+"""Sealed integers are rounded up or down at random: at most this variance, and this far from right in the mean."""
 _ROUNDING = SLOTS / 2 + 1
 """Dropping primes rounds both halves: at most half a step in each coefficient, of c1 times a ternary secret."""
 _SLACK = 2.0**-16
@@ -132,7 +134,7 @@ class _Room:
         self._ciphertexts = -(-plan.entries // self._lanes)
         variance = _ZERO_VARIANCE if by_public_key else bounds.ERROR_VARIANCE
         largest = _ZERO_LARGEST if by_public_key else bounds.LARGEST_ERROR
-        self._fresh = _Noise(math.sqrt(variance), 0.5, largest + 0.5)
+        self._fresh = _Noise(math.sqrt(variance + _ROUNDED_VARIANCE), _ROUNDED_MEAN, largest + 1)
 
     def layout(self, primes: tuple[int, ...], floods: dict[str, int]) -> SlotsLayout:
         """What `slots_layout` gives."""
