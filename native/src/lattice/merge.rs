@@ -9,7 +9,7 @@
 use super::pack::{pack, unpack};
 use super::products::AT_ONCE;
 use super::random::{Seed, Stream, Use, system_seed};
-use super::ring::{Prime, Ring, below};
+use super::ring::{Factor, Prime, Ring, below};
 use super::seal::{N, PACKED, PRIMES, add_residues, lift_small, take_products};
 use crate::portable::dispatched;
 use crate::threads;
@@ -166,7 +166,7 @@ pub fn merge(a: &mut Part, b: Option<&Part>, step: usize, table: &[u32], key: &[
 
 dispatched! {
     /// Drops the last of some primes from residues modulo two of them: x becomes the nearest integer to x / top.
-    pub fn drop_prime(x: &mut [u32], last: &[u32], p: u32, top: u32, inverse: super::ring::Factor) {
+    pub fn drop_prime(x: &mut [u32], last: &[u32], p: u32, top: u32, inverse: Factor) {
         let half = top / 2;
         for (x, &last) in x.iter_mut().zip(last) {
             let shifted = below(last + half, top);
@@ -177,13 +177,11 @@ dispatched! {
 
 /// Leaves in the first two primes' residues those of x / (the last two primes), rounded.
 pub fn drop_two(residues: &mut [Vec<u32>; PRIMES]) {
-    let primes = &Ring::of_4096().primes;
+    let ring = Ring::of_4096();
     for top in [3, 2] {
         let (rest, last) = residues.split_at_mut(top);
         for (l, x) in rest.iter_mut().enumerate() {
-            let (p, t) = (primes[l].p, primes[top].p);
-            let inverse = super::ring::Factor::new(super::ring::inverse_of(t % p, p), p);
-            drop_prime(x, &last[0], p, t, inverse);
+            drop_prime(x, &last[0], ring.primes[l].p, ring.primes[top].p, ring.inverse(l, top));
         }
     }
 }

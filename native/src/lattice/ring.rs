@@ -324,6 +324,8 @@ fn root_of(p: u32, n: usize) -> u32 {
 pub struct Ring {
     pub n: usize,
     pub primes: Vec<Prime>,
+    /// Of each prime the inverses of all others, 0 of itself.
+    inverses: Vec<Vec<Factor>>,
 }
 
 impl Ring {
@@ -340,7 +342,15 @@ impl Ring {
     }
 
     fn new(n: usize, primes: usize) -> Self {
-        Self { n, primes: PRIMES[..primes].iter().map(|&p| Prime::new(p, n)).collect() }
+        let chosen = &PRIMES[..primes];
+        let inverse = |p: u32, of: u32| Factor::new(if of == p { 0 } else { inverse_of(of % p, p) }, p);
+        let inverses = chosen.iter().map(|&p| chosen.iter().map(|&of| inverse(p, of)).collect()).collect();
+        Self { n, primes: chosen.iter().map(|&p| Prime::new(p, n)).collect(), inverses }
+    }
+
+    /// The inverse of prime number `of` modulo prime number l.
+    pub fn inverse(&self, l: usize, of: usize) -> Factor {
+        self.inverses[l][of]
     }
 
     /// Which power of the root each transformed value belongs to.

@@ -337,14 +337,13 @@ pub fn open_return(secret: &[u32], packed: &[u8], wanted: &[u32], opener: &Opene
         c0.iter_mut().zip(wanted).for_each(|(c, &at)| *c = below(*c + prime.p - products[at as usize], prime.p));
         parts.push(c0);
     }
-    Some(parts[0].iter().zip(&parts[1]).map(|(&a, &b)| open_one(&ring.primes, a, b, opener)).collect())
+    Some(parts[0].iter().zip(&parts[1]).map(|(&a, &b)| open_one(ring, a, b, opener)).collect())
 }
 
 /// The integer of a coefficient given modulo two primes.
-fn open_one(primes: &[Prime], a: u32, b: u32, opener: &Opener) -> i64 {
-    let (p, r) = (primes[0].p, primes[1].p);
-    let inverse = super::ring::inverse_of(p % r, r);
-    let k = primes[1].times(primes[1].reduce(u64::from(b) + 2 * u64::from(r) - u64::from(a)), inverse);
+fn open_one(ring: &Ring, a: u32, b: u32, opener: &Opener) -> i64 {
+    let (p, r) = (ring.primes[0].p, ring.primes[1].p);
+    let k = ring.inverse(1, 0).times(b + 2 * r - a, r);
     let q = i64::from(p) * i64::from(r);
     let x = i64::from(a) + i64::from(p) * i64::from(k);
     let centred = x - (q & ((q / 2 - x) >> 63));
