@@ -18,7 +18,8 @@ holder draws as it should, and over the answering side's own randomness; choices
 
 **Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
 two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
-value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding).
+value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding, c1 being as good
+as uniform because of the encryption of zero in it).
 """
 
 import math
