@@ -3,7 +3,8 @@
 A ciphertext carries `step` rows, and a product with one selection gives the sums of 4096 / step groups. 2^merges
 results are merged into one return. Channels are packed into lanes, several in one plaintext, where the flood that the
 whole run needs still fits beside them. Among all layouts that hide and fit, the one with the lowest estimated time is
-taken: work of two threads, and bytes over the link. The units were measured on two cores with AVX2.
+taken: work of two threads, and bytes over the link. The units are rounded from timings of single steps with AVX2 on a
+machine that was busy with other work; a wrong one costs time, never privacy.
 """
 
 import math
