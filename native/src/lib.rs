@@ -5,6 +5,7 @@ pub mod divide;
 pub mod follow;
 pub mod gradients;
 pub mod histogram;
+pub mod lattice;
 pub mod matrix;
 pub mod pads;
 pub mod paillier;
@@ -14,6 +15,10 @@ pub mod sample;
 pub mod splits;
 pub mod threads;
 
+#[cfg(feature = "python")]
+mod lattice_face;
+#[cfg(feature = "python")]
+mod lattice_slots_face;
 #[cfg(feature = "python")]
 mod paillier_face;
 #[cfg(feature = "python")]
