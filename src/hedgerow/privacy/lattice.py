@@ -24,6 +24,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_layout as layouts
 from hedgerow.privacy import lattice_wire as wire
+from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.agreed import (
     Nodes,
     RowsPlan,
@@ -34,7 +35,7 @@ from hedgerow.privacy.agreed import (
     ensure_values,
 )
 from hedgerow.privacy.lattice_layout import POLYNOMIAL_BYTES, RowsLayout, rows_layout
-from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, packed, unpacked
+from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
 
@@ -122,21 +123,22 @@ class LatticePublicKey:
         return sums
 
     def group_sums(
-        self, sealed: LatticeRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
     ) -> LatticeSums:
         """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
-        plan, layout = sealed.plan, sealed.layout
-        self._check(sealed, selection, nodes)
+        rows = of_kind(sealed, LatticeRows)
+        plan, layout = rows.plan, rows.layout
+        self._check(rows, selection, nodes)
         if plus is not None:
             ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
         summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
-        kind = wire.PUBLIC_SUMS if sealed.by_public_key else wire.SUMS
-        head = wire.Header(kind, self.name, plan.nodes, selection.groups, sealed.head.parts)
+        kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
+        head = wire.Header(kind, self.name, plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
             (self._public, self._switch_for(layout)),
-            sealed.sealed,
-            _contiguous(selection),
-            nodes,
+            rows.sealed,
+            Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64)),
+            Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts)),
             summand,
             layout,
             layout.residues,
@@ -175,21 +177,14 @@ class LatticePublicKey:
         return self._slots.read_slots(data, plan, entries, chosen)
 
     def slot_sums(
-        self, sealed: LatticeSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
     ) -> LatticeSlots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
-        return self._slots.slot_sums(sealed, own_choice, plus)
+        return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
 
-    def filtered(self, sealed: LatticeSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
+    def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
-        return self._slots.filtered(sealed, own_choice)
-
-
-def _contiguous(selection: Selection) -> Selection:
-    """The same, its codes one column after the other."""
-    if selection.own_codes.flags.c_contiguous and selection.widths.dtype == np.int64:
-        return selection
-    return Selection(np.ascontiguousarray(selection.own_codes), selection.widths.astype(np.int64))
+        return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
 
 
 def _columns_together(widths: NDArray[np.int64], layout: RowsLayout) -> int:
@@ -232,22 +227,23 @@ class LatticeSecretKey:
         data = _native.lattice_seal_rows(self._own_secret, seed, *native, self.public.threads)
         return LatticeRows(plan, layout, head, self.public, data)
 
-    def open_sums(self, sums: LatticeSums) -> NDArray[np.int64]:
+    def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
-        if sums.public.name != self.public.name:
+        own = of_kind(sums, LatticeSums)
+        if own.public.name != self.public.name:
             raise CipherError("Sums were sealed under another key.")
-        native = (sums.returned, sums.layout.opener, self.public.threads)
-        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), sums.layout)
-        ensure_opened(opened, sums.plan.most)
+        native = (own.returned, own.layout.opener, self.public.threads)
+        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
+        ensure_opened(opened, own.plan.most)
         return opened
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
         """As with the public key, quicker and smaller."""
         return self._own_slots.seal_slots(values, plan)
 
-    def open_slots(self, sealed: LatticeSlots) -> NDArray[np.int64]:
+    def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
-        return self._own_slots.open_slots(sealed)
+        return self._own_slots.open_slots(of_kind(sealed, LatticeSlots))
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")

@@ -41,6 +41,8 @@ ERROR_VARIANCE = 10.5
 TERNARY_VARIANCE = 2 / 3
 SMOOTHNESS = 0.6
 """h times 4^w."""
+MOST_FLOOD = 99
+"""Bits of each of a flood's integers: what the sampler draws."""
 FAILURE_BITS = 64
 """A run opens something wrong with a probability of at most 2 to the minus this."""
 
@@ -82,4 +84,4 @@ def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficient
 def flood_room(step: float, parts: int, noise: float) -> int:
     """Bits w of the widest flood with which every part's noise stays below half a step of the plaintext; 0: none."""
     room = step * (0.5 - 2.0**-20) / parts - noise - 2
-    return max(math.floor(math.log2(room / 1.5)), 0) if room > 1.5 else 0
+    return min(max(math.floor(math.log2(room / 1.5)), 0), MOST_FLOOD) if room > 1.5 else 0

@@ -4,7 +4,7 @@ Neither has values: only the secret key opens them.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy import lattice_wire as wire
 from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.privacy.lattice_layout import RowsLayout
+
+Kind = TypeVar("Kind")
 
 
 class _Key(Protocol):
@@ -130,8 +132,16 @@ class LatticeSums:
         return replace(self, head=head, data=data)
 
 
+def of_kind(given: object, kind: type[Kind]) -> Kind:
+    """What was given, if it is of this kind and this cipher."""
+    if not isinstance(given, kind):
+        raise CipherError(f"A {type(given).__name__} was given where {kind.__name__} of the lattice cipher are needed.")
+    return given
+
+
 def ensure_addable(one: LatticeRows | LatticeSums, other: LatticeRows | LatticeSums) -> None:
-    """Refuses to add what is under another key or plan, or more parts than the plan allows."""
+    """Refuses to add what is of another kind, key or plan, or more parts than the plan allows."""
+    of_kind(other, type(one))
     if one.public.name != other.public.name:
         raise CipherError("What is sealed under different keys cannot be added.")
     sizes = (one.plan, one.layout, one.head.first, one.head.second)

@@ -20,6 +20,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_slots_wire as wire
 from hedgerow.privacy.agreed import SlotsPlan, ensure_opened, ensure_plus, ensure_values
+from hedgerow.privacy.lattice_rows import of_kind
 from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SlotsLayout, slots_layout
 from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
 
@@ -52,7 +53,7 @@ class LatticeSlots:
         return self._combined(other, subtract=True)
 
     def _combined(self, other: Self, subtract: bool) -> Self:
-        mine, theirs = self._head, other._head
+        mine, theirs = self._head, of_kind(other, LatticeSlots)._head
         if self._public.mark != other._public.mark:
             raise CipherError("Tables sealed under different keys cannot be added.")
         if (self.plan, self.entries, self.chosen) != (other.plan, other.entries, other.chosen):
