@@ -50,11 +50,12 @@ test: check  ## Checks, then every test.
 	cd native && cargo test --release --locked --quiet
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp
 
-bench: build  ## Compare with XGBoost on this machine; takes some minutes.
+bench: build  ## Compare with XGBoost and other ciphers on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled
 	$(BIN)/python -m benchmarks horizontal
+	$(BIN)/python -m benchmarks ciphers
 
-campaign: build  ## Kill parties and driver, break lines, and compare the models; takes long.
+campaign: build  ## Kill parties and driver, break lines, lie to decoders; takes long.
 	$(BIN)/python -m campaign
 
 docs: build  ## Build the documentation into docs/_build.

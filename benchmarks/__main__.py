@@ -2,22 +2,41 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from rich.console import Console
 
-from benchmarks import horizontal_parties, horizontal_tables, horizontal_time, pooled
+from benchmarks import (
+    ciphers_paillier,
+    ciphers_slots,
+    ciphers_sweep,
+    ciphers_tree,
+    horizontal_parties,
+    horizontal_tables,
+    horizontal_time,
+    pooled,
+)
+from benchmarks.ciphers_shapes import EVERY as CIPHER_SHAPES
 from benchmarks.horizontal_rows import print_sheets
 from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
 from benchmarks.machine import describe_machine
 from benchmarks.rows import Row, all_ok, print_table
 from benchmarks.seats import SEATS, can_sit
-from benchmarks.sets import SETS, DataSet
+from benchmarks.sets import SETS
 from benchmarks.settings import Request, Settings
+
+
+class Named(Protocol):
+    """A data set, or the sizes of a generated one."""
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether all its files are there."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +47,10 @@ class Part:
     run: Callable[[Request], Iterator[Row]]
     full: tuple[str, ...]
     quick: tuple[str, ...]
-    sets: Mapping[str, DataSet]
+    sets: Mapping[str, Named]
     show: Callable[[str, list[Row], Console], None] = print_table
+    learners: bool = True
+    """Whether it trains, ours and the peer."""
 
 
 BENCHMARKS = {
@@ -59,6 +80,15 @@ BENCHMARKS = {
             print_sheets,
         ),
     },
+    "ciphers": {
+        name: Part(f"ciphers: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
+        for name, title, part, show in (
+            ("sweep", "one exchange", ciphers_sweep, print_sheets),
+            ("tree", "one tree of six levels", ciphers_tree, print_table),
+            ("slots", "sums by slot", ciphers_slots, print_table),
+            ("paillier", "Paillier of 2048 bits", ciphers_paillier, print_table),
+        )
+    },
 }
 
 Job = tuple[Part, Request]
@@ -80,10 +110,13 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(HORIZONTAL_SETS)}")
-    options.add_argument("--parts", metavar="A,B", help=f"of horizontal: {', '.join(BENCHMARKS['horizontal'])}")
+    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join([*HORIZONTAL_SETS, *CIPHER_SHAPES])}")
+    parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
+    options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")
     options.add_argument("--threads", type=positive, default=2, metavar="N")
     options.add_argument("--bins", type=positive, default=64, metavar="N")
+    sketch = os.environ.get("HEDGEROW_SKETCH")
+    options.add_argument("--sketch", type=Path, metavar="FOLDER", default=sketch, help="of ciphers: a built sketch")
     options.add_argument("--ours", choices=SEATS, default="hedgerow", help="xgboost here shows the noise of a run")
     return options
 
@@ -105,11 +138,13 @@ def asked(options: Parser, given: argparse.Namespace) -> list[Job]:
         options.error(f"{given.ours} cannot sit in our seat here: it has no such federation")
     chosen = [(part, chosen_sets(options, given, part)) for part in chosen_parts(options, given)]
     settings = Settings(bins=given.bins, threads=given.threads)
-    jobs = [(part, Request(settings, sets, given.quick, given.ours)) for part, sets in at_hand(chosen)]
+    sketch = given.sketch and Path(given.sketch)
+    request = Request(settings, (), given.quick, given.ours, sketch=sketch)
+    jobs = [(part, replace(request, sets=sets)) for part, sets in at_hand(chosen)]
     if not jobs:
         options.error("none of the sets asked for is at hand")
-    for learner in (given.ours, jobs[0][1].peer):
-        if not can_sit(learner):
+    for learner in (given.ours, request.peer):
+        if any(part.learners for part, _ in jobs) and not can_sit(learner):
             options.error(f"{learner} is not installed here with its scikit-learn face (or pass --ours xgboost)")
     return jobs
 
@@ -155,6 +190,7 @@ def as_json(requests: list[Request], rows: list[Row]) -> dict[str, Any]:
     """The whole run in the form kept in files."""
     settings = asdict(requests[0])
     settings |= settings.pop("settings")
+    settings["sketch"] = settings["sketch"] is not None
     settings["sets"] = list(dict.fromkeys(name for request in requests for name in request.sets))
     return {"machine": describe_machine(), "settings": settings, "rows": [row.as_json() for row in rows]}
 
@@ -177,7 +213,8 @@ def main() -> int:
     rows = []
     for part, request in jobs:
         found = collect(given.benchmark, part, request)
-        part.show(part.title.format(ours=request.ours, peer=request.peer), found, console)
+        if found:
+            part.show(part.title.format(ours=request.ours, peer=request.peer), found, console)
         rows += found
     warn_if_busy(rows)
     if given.json:

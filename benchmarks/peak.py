@@ -38,8 +38,17 @@ def measure_here(seat: str, set_name: str, settings: Settings) -> float:
 
 def high_water_mib() -> float:
     """The peak resident memory of this process since it was last forgotten."""
+    return _status_mib("VmHWM:")
+
+
+def resident_mib() -> float:
+    """The resident memory of this process."""
+    return _status_mib("VmRSS:")
+
+
+def _status_mib(field: str) -> float:
     status = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+    return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What both seats train with, and what one run was asked for."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """One run as the command line asked for it; `ours` names the learner in our seat."""
+    """One run as the command line asked for it; `ours` names the learner in our seat, `sketch` a Cargo project."""
 
     settings: Settings = field(default_factory=Settings)
     sets: tuple[str, ...] = ()
     quick: bool = False
     ours: str = "hedgerow"
     peer: str = "xgboost"
+    sketch: Path | None = None

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import signal
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from campaign import continuing, kills, network
+from campaign import continuing, decoders, kills, network
 from campaign.process import Wrong
 from campaign.trials import Options, Part, Trial, print_table
 from hedgerow.errors import HedgerowError
@@ -21,6 +22,7 @@ PARTS: dict[str, Part] = {
     "driver": kills.driver,
     "continue": continuing.run,
     "network": network.run,
+    "decoders": decoders.run,
 }
 
 
@@ -34,8 +36,12 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     """The options."""
-    options = Parser(prog="python -m campaign", description="Runs of real processes that are disturbed on purpose.")
+    options = Parser(
+        prog="python -m campaign",
+        description="Runs of real processes that are disturbed on purpose, and decoders that are lied to.",
+    )
     options.add_argument("--kills", type=int, help="how often a party, and the driver, is killed (20; quick: 2)")
+    options.add_argument("--minutes", type=float, help="CPU-minutes of mutated wire forms (10; quick: 1)")
     options.add_argument("--seed", type=int, default=0, help="of the instants and of who is killed")
     options.add_argument("--quick", action="store_true", help="small runs, few trials; some minutes")
     options.add_argument("--parts", default=",".join(PARTS), help="only these: %(default)s")
@@ -51,6 +57,8 @@ def asked(options: Parser, given: argparse.Namespace) -> list[str]:
         options.error(f"there is no part {unknown[0]!r}: choose from {', '.join(PARTS)}")
     if given.kills is not None and given.kills < 1:
         options.error("--kills must be at least 1")
+    if given.minutes is not None and not 0 < given.minutes < math.inf:
+        options.error("--minutes must be more than 0")
     if given.seed < 0:
         options.error("--seed must be at least 0")
     if given.json and not given.json.absolute().parent.is_dir():
@@ -86,12 +94,15 @@ def main() -> int:
     names, quick = asked(options, given), given.quick
     with tempfile.TemporaryDirectory(prefix="hedgerow-campaign-") as beside:
         folder = given.keep or Path(beside) / "runs"
-        count = given.kills or (2 if quick else 20)
+        count, minutes = given.kills or (2 if quick else 20), given.minutes or (1 if quick else 10)
+        limit, away = (120, 1) if quick else (240, 5)
         try:
-            trials = run(names, Options(folder, count, given.seed, quick, 120 if quick else 240, 1 if quick else 5))
+            trials = run(names, Options(folder, count, given.seed, quick, limit, away, minutes))
         except KeyboardInterrupt:
             return 130
-    print_table(trials, Console(width=None if sys.stdout.isatty() else 120))
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    print_table(trials, console)
+    decoders.print_coverage(trials, console)
     if given.json:
         given.json.write_text(json.dumps([trial.as_json() for trial in trials], indent=2) + "\n")
     return 1 if any(trial.wrong for trial in trials) else 0

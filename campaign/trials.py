@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,8 @@ class Options:
     """Seconds that a trial may take."""
     away: float
     """Seconds until whoever was killed is started again."""
+    minutes: float = 10.0
+    """CPU-minutes of mutated wire forms, in total."""
 
 
 Part = Callable[[Options], Iterator[Trial]]
@@ -91,7 +93,7 @@ def tried(blank: Trial, trial: Callable[[], Trial]) -> Trial:
         done = trial()
     except (Wrong, HedgerowError, OSError) as error:
         done = Trial(blank.part, blank.what, wrong=str(error))
-    return Trial(**{**asdict(done), "seconds": time.monotonic() - began})
+    return replace(done, seconds=time.monotonic() - began)
 
 
 def undisturbed(world: World, limit: float) -> Reference:

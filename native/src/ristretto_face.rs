@@ -63,7 +63,7 @@ fn blind_points<'py>(
 }
 
 /// Adds these functions to the module.
-pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(reduce_scalar, m)?)?;
     m.add_function(wrap_pyfunction!(blind_ids, m)?)?;
     m.add_function(wrap_pyfunction!(blind_points, m)?)?;

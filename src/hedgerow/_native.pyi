@@ -32,6 +32,20 @@ __all__ = [
     "gradient_pairs",
     "histograms",
     "key_values",
+    "lattice_add_rows",
+    "lattice_add_sums",
+    "lattice_check_rows",
+    "lattice_check_sums",
+    "lattice_group_sums",
+    "lattice_new_secret",
+    "lattice_open_sums",
+    "lattice_public_half",
+    "lattice_read_public",
+    "lattice_read_switch",
+    "lattice_returned_bytes",
+    "lattice_seal_rows",
+    "lattice_seal_rows_publicly",
+    "lattice_switch_halves",
     "leaf_places",
     "leaf_sums",
     "log",
@@ -39,13 +53,68 @@ __all__ = [
     "name_nodes",
     "narrow",
     "pad_keys",
+    "paillier_add",
+    "paillier_add_plain",
+    "paillier_group_sums",
+    "paillier_negate",
+    "paillier_open",
+    "paillier_own_seal",
+    "paillier_own_tables",
+    "paillier_pack",
+    "paillier_primes",
+    "paillier_randomise",
+    "paillier_read",
+    "paillier_table",
+    "paillier_write",
     "reduce_scalar",
     "row_sides",
     "set_portable_only",
+    "slots_coefficients",
+    "slots_combine",
+    "slots_filter",
+    "slots_key_coefficients",
+    "slots_new_key",
+    "slots_open",
+    "slots_seal",
+    "slots_seal_public",
+    "slots_sums",
+    "slots_well_formed",
     "softmax",
     "sorted_keys",
     "subtract",
 ]
+
+class _SlotTable(Protocol):
+    @property
+    def rows(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    @property
+    def block_rows(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def moduli(self) -> tuple[int, ...]: ...
+
+class _SealedTable(Protocol):
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def primes(self) -> int: ...
+    @property
+    def seed(self) -> bytes | None: ...
+    @property
+    def transformed(self) -> bool: ...
+
+class _SlotsLeaving(Protocol):
+    @property
+    def flood_bits(self) -> int: ...
+    @property
+    def zero(self) -> bool: ...
+    @property
+    def primes(self) -> int: ...
 
 _Bools: TypeAlias = NDArray[np.bool_]
 _I32: TypeAlias = NDArray[np.int32]
@@ -173,6 +242,60 @@ class _Forest(Protocol):
     def values(self) -> _F32: ...
     @property
     def roots(self) -> _I64: ...
+
+class _RowsLayout(Protocol):
+    """How rows and sums lie in lattice ciphertexts."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def merges(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def flood_bits(self) -> int: ...
+
+class _SealedData(Protocol):
+    """Sealed rows: packed residues from `start` on, both halves or, with a seed, the first."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def seed(self) -> bytes | None: ...
+    @property
+    def lanes(self) -> int: ...
+
+class _ReturnedData(Protocol):
+    """Returned sums: packed residues from `start` on."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def layout(self) -> _RowsLayout: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def groups(self) -> int: ...
+
+class _Selection(Protocol):
+    """Codes (columns x rows) and groups of each column."""
+
+    @property
+    def own_codes(self) -> _U8: ...
+    @property
+    def widths(self) -> _I64: ...
+
+class _RowSets(Protocol):
+    """Rows of each node."""
+
+    @property
+    def rows(self) -> _I64: ...
+    @property
+    def starts(self) -> _I64: ...
 
 def find_cuts_dense(values: _F32, max_bin: int, min_rows: int, n_threads: int) -> tuple[_F32, _I64, _I64]:
     """All cuts, where each column's begin, and the rows of each column's bins, the missing behind them."""
@@ -331,6 +454,184 @@ def blind_ids(text: bytes, ends: _I64, tag: bytes, scalar: bytes, n_threads: int
 
 def blind_points(points: _U8, scalar: bytes, n_threads: int) -> _U8:
     """Points (n x 32) multiplied by the scalar; refuses what is not a point, and the identity."""
+
+def paillier_primes(bits: int, n_threads: int) -> tuple[_U64, _U64]:
+    """Two primes of half as many bits, from the system's generator (SECRET: 2 x words), and their product n.
+
+    Here and below numbers are rows of words, the lowest first. Ciphertexts and tables are in Montgomery form modulo the
+    square of n; n, primes and `plain` are not. Integers (ciphertexts x fields) lie in the plaintext side by side, each
+    in a field of so many bits as `widths` tells.
+    """
+
+def paillier_table(n: _U64, bases: int, digits: int, window: int, even: bool, n_threads: int) -> _U64:
+    """Powers of random n-th powers (digits x words), so many digits of `window` bits for all bases together.
+
+    `even`: the bases are squares.
+    """
+
+def paillier_own_tables(primes: _U64, digits: int, window: int, n_threads: int) -> _U64:
+    """The same of one base modulo the square of each prime, one table behind the other. SECRET."""
+
+def paillier_own_seal(primes: _U64, tables: _U64, values: _I64, widths: Sequence[int], n_threads: int) -> _U64:
+    """Ciphertexts of these integers, with randomness from the tables."""
+
+def paillier_open(primes: _U64, sealed: _U64, widths: Sequence[int], n_threads: int) -> _I64 | None:
+    """The integers in each ciphertext; none if one holds anything beside its fields."""
+
+def paillier_read(n: _U64, plain: _U64, n_threads: int) -> tuple[int, _U64]:
+    """0 and ciphertexts that came in; or what is wrong, and none.
+
+    1: not below the square of n; 2: 0 or 1; 3: one shares a factor with n.
+    """
+
+def paillier_write(n: _U64, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts out of Montgomery form."""
+
+def paillier_add_plain(n: _U64, sealed: _U64, values: _I64, widths: Sequence[int], n_threads: int) -> _U64:
+    """Ciphertexts with plain integers added."""
+
+def paillier_randomise(n: _U64, table: _U64, blind: bool, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts times random n-th powers: from the table, or, if it has no digits, a fresh power of its own each.
+
+    `blind`: every power of a digit is read, so that memory does not tell which was used.
+    """
+
+def paillier_add(n: _U64, sealed: _U64, others: _U64, n_threads: int) -> _U64:
+    """Ciphertexts of the sums."""
+
+def paillier_negate(n: _U64, sealed: _U64, n_threads: int) -> _U64:
+    """Ciphertexts of the negatives."""
+
+def paillier_group_sums(
+    n: _U64, sealed: _U64, parts: int, codes: _U8, widths: _I64, nodes: tuple[_I64, _I64], n_threads: int
+) -> _U64:
+    """Products of rows' ciphertexts (`parts` a row) for each node, column and group: NOT YET randomised.
+
+    `codes` are columns x rows; `nodes` are the rows of all nodes and where each node's begin.
+    """
+
+def paillier_pack(n: _U64, sealed: _U64, per: int, distance: int, n_threads: int) -> _U64:
+    """Ciphertexts of `per` plaintexts each, side by side at so many bits' distance."""
+
+def lattice_new_secret() -> _U32:
+    """A lattice secret key from the system's generator: 4 primes x 2 x 4096 words, one after the other."""
+
+def lattice_public_half(own_secret: _U32, seed: bytes) -> bytes:
+    """The half of a public key that is not its seed's, packed."""
+
+def lattice_read_public(packed: bytes, seed: bytes) -> _U32 | None:
+    """A public key, 4 primes x 2 x 4096 words; None if a residue is not below its prime."""
+
+def lattice_switch_halves(own_secret: _U32, seed: bytes, steps: Sequence[int], n_threads: int) -> bytes:
+    """Keys for merging results at these steps, without the halves that are the seed's, packed."""
+
+def lattice_read_switch(packed: bytes, seed: bytes, steps: Sequence[int], n_threads: int) -> _U32 | None:
+    """The same, unpacked; None if a residue is not below its prime."""
+
+def lattice_seal_rows(
+    own_secret: _U32, seed: bytes, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
+) -> bytes:
+    """Seals values (lanes x rows), `step` rows a ciphertext, times a scale given modulo each prime, behind `front`.
+
+    The seed is public, and may serve once.
+    """
+
+def lattice_seal_rows_publicly(
+    public: _U32, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
+) -> bytes:
+    """The same under a public key: both halves."""
+
+def lattice_check_rows(sealed: _SealedData, n_threads: int) -> bool:
+    """Whether all residues of sealed rows are below their primes."""
+
+def lattice_add_rows(sealed: _SealedData, other: _SealedData, subtract: bool, front: bytes, n_threads: int) -> bytes:
+    """Sealed rows added to others, or taken from them: both halves, packed behind `front`."""
+
+def lattice_group_sums(
+    keys: tuple[_U32, _U32],
+    sealed: _SealedData,
+    selection: _Selection,
+    nodes: _RowSets,
+    plus: _I64,
+    layout: _RowsLayout,
+    scale: Sequence[int],
+    front: bytes,
+    n_threads: int,
+) -> bytes:
+    """Sums of sealed rows by node and group, sanitised, merged, packed behind `front`.
+
+    No summands (nodes x groups x lanes): none.
+    """
+
+def lattice_returned_bytes(layout: _RowsLayout, nodes: int, groups: int) -> int:
+    """The length of what `lattice_group_sums` gives behind `front`."""
+
+def lattice_check_sums(sums: _ReturnedData, n_threads: int) -> bool:
+    """Whether all residues of returned sums are below their primes."""
+
+def lattice_add_sums(sums: _ReturnedData, other: _ReturnedData, subtract: bool, front: bytes) -> bytes:
+    """Returned sums added to others, or taken from them, packed behind `front`."""
+
+def lattice_open_sums(own_secret: _U32, sums: _ReturnedData, factor: tuple[int, int], n_threads: int) -> _I64:
+    """Opened sums, nodes x groups x lanes; a coefficient is multiplied by the factor and shifted right."""
+
+def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:
+    """A fresh ternary secret, and the public half that belongs to it and to the seed."""
+
+def slots_seal(
+    values: _I64, table: _SlotTable, own_secret: NDArray[np.int8], seed: bytes, primes: int, head: bytes, n_threads: int
+) -> bytes:
+    """Seal rows x entries with the secret key: the head, then first halves; the seed gives the second ones."""
+
+def slots_seal_public(
+    values: _I64, table: _SlotTable, public: bytes, seed: bytes, primes: int, head: bytes, n_threads: int
+) -> bytes:
+    """Seal rows x entries with the public key: the head, then both halves."""
+
+def slots_sums(
+    sealed: _SealedTable,
+    table: _SlotTable,
+    own_choice: _Bools,
+    plus: _I64,
+    public: bytes,
+    public_seed: bytes,
+    leaving: _SlotsLeaving,
+    head: bytes,
+    n_threads: int,
+) -> bytes:
+    """Each row's sum of chosen entries, sanitised: the head, then both halves."""
+
+def slots_filter(
+    sealed: _SealedTable,
+    table: _SlotTable,
+    own_choice: _Bools,
+    summed: bool,
+    public: bytes,
+    public_seed: bytes,
+    leaving: _SlotsLeaving,
+    head: bytes,
+    n_threads: int,
+) -> bytes:
+    """The chosen integers, zero for the others, sanitised: the head, then both halves."""
+
+def slots_combine(
+    a: _SealedTable, b: _SealedTable, table: _SlotTable, subtract: bool, head: bytes, n_threads: int
+) -> bytes:
+    """The sum or difference of two sealed tables: the head, then both halves."""
+
+def slots_open(
+    sealed: _SealedTable, table: _SlotTable, summed: bool, own_secret: NDArray[np.int8], n_threads: int
+) -> _I64:
+    """Rows x entries, or one sum a row."""
+
+def slots_well_formed(data: bytes, start: int, end: int, primes: int, n_threads: int) -> bool:
+    """Whether every residue between these bytes is below its prime."""
+
+def slots_coefficients(sealed: _SealedTable, table: _SlotTable, ciphertext: int, half: int) -> _U32:
+    """One half of a ciphertext (primes x 8192), for tests against a reference."""
+
+def slots_key_coefficients(public: bytes, seed: bytes) -> _U32:
+    """Both halves of a public key, prime after prime (16 x 8192), for tests against a reference."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

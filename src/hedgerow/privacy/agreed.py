@@ -74,7 +74,7 @@ class SlotsPlan:
     run_sums: int = 1
     """Integers that will be opened in the whole run, over all plans and keys."""
     summand: int = 0
-    """Largest absolute value that the answering side may add to a sum (a mask, noise)."""
+    """Largest absolute value that each who answers may add to a sum (a mask, noise)."""
     parts: int = 1
     """How many returned sums may be added to one another before they are opened."""
 
@@ -89,7 +89,8 @@ class SlotsPlan:
     @property
     def most(self) -> int:
         """The largest absolute value that can be opened."""
-        return (max(self.most_sum or self.entries * self.bound, self.bound) + self.summand) * self.parts
+        largest = max(self.most_sum or self.entries * self.bound, self.bound)
+        return (largest + self.choices * self.summand) * self.parts
 
 
 def _ensure_sums(run_sums: int, summand: int, parts: int) -> None:

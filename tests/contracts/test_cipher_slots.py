@@ -1,0 +1,101 @@
+"""Promises that every cipher keeps about sums by slot and filtered vectors; see `test_ciphers`."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from ciphers import REFUSED, integers, largest, slots_case, slots_cases, tried, with_bound
+
+from hedgerow.errors import CipherError, ParameterError
+from hedgerow.privacy.agreed import SlotsPlan
+
+
+def test_scores_are_the_integer_sums(sides):
+    def claim(slots):
+        sealed = sides.sent_slots(slots.values, slots.plan)
+        summed = sides.public.slot_sums(sealed, slots.choice, slots.plus)
+        assert (summed.entries, summed.chosen) == (1, 1)
+        expected = np.where(slots.choice, slots.values, 0).sum(axis=1) + (0 if slots.plus is None else slots.plus)
+        np.testing.assert_array_equal(sides.opened_slots(summed), expected[:, None])
+
+    tried(sides, slots_cases, claim)
+
+
+def test_a_filtered_vector_keeps_what_was_chosen_and_can_be_chosen_from_again(sides):
+    def claim(slots):
+        left = sides.public.filtered(sides.sent_slots(slots.values, slots.plan, by=sides.public), slots.choice)
+        assert (left.entries, left.chosen) == (slots.plan.entries, 1)
+        expected = np.where(slots.choice, slots.values, 0)
+        np.testing.assert_array_equal(sides.opened_slots(left), expected)
+        passed = sides.public.read_slots(left.encode(), slots.plan, left.entries, 1)
+        np.testing.assert_array_equal(sides.opened_slots(passed), expected)
+        expected = np.where(slots.second, expected, 0)
+        np.testing.assert_array_equal(sides.opened_slots(sides.public.filtered(passed, slots.second)), expected)
+        summed = sides.public.slot_sums(passed, slots.second)
+        np.testing.assert_array_equal(sides.opened_slots(summed), expected.sum(axis=1, keepdims=True))
+
+    tried(sides, slots_cases, claim)
+
+
+@pytest.mark.parametrize(("rows", "entries"), [(1, 800), (2, 300), ("many", 3)])
+def test_one_row_of_many_entries_and_many_rows_of_few(sides, rng, rows, entries):
+    slots = slots_case(rng, sides.tried.many if rows == "many" else rows, entries, 500)
+    expected = np.where(slots.choice, slots.values, 0)
+    summed = sides.public.slot_sums(sides.sent_slots(slots.values, slots.plan), slots.choice)
+    np.testing.assert_array_equal(sides.opened_slots(summed), expected.sum(axis=1, keepdims=True))
+
+
+def test_a_row_whose_entries_exclude_each_other_needs_less_room(sides, rng):
+    slots = slots_case(rng, 6, 8, 100, most_sum=200)
+    values = np.where(np.arange(8) < 2, slots.values, 0)
+    summed = sides.public.slot_sums(sides.sent_slots(values, slots.plan), slots.choice)
+    np.testing.assert_array_equal(sides.opened_slots(summed)[:, 0], np.where(slots.choice, values, 0).sum(axis=1))
+
+
+def test_no_more_choices_are_made_than_the_plan_has(sides, rng):
+    slots = slots_case(rng, 4, 3, 50)
+    twice = sides.sent_slots(slots.values, slots.plan)
+    for choice in (slots.choice, slots.second):
+        twice = sides.public.filtered(twice, choice)
+    with pytest.raises(ParameterError, match=r"\."):
+        sides.public.filtered(twice, slots.choice)
+    with pytest.raises(ParameterError, match=r"\."):
+        sides.public.slot_sums(twice, slots.choice)
+    with pytest.raises((ParameterError, CipherError), match=r"\."):
+        sides.public.read_slots(twice.encode(), replace(slots.plan, choices=1), 3, 2)
+
+
+@pytest.mark.parametrize("choices", [1, 2])
+@pytest.mark.parametrize("rows", [1, 5])
+def test_scores_are_right_up_to_the_largest_bound_and_refused_beyond(sides, rows, choices):
+    plan = SlotsPlan(rows=rows, entries=3, bound=1, summand=5, parts=2, choices=choices, run_sums=100)
+    limit = largest(lambda bound: sides.cipher.ensure_slots(with_bound(plan, bound)))
+    at, plus = with_bound(plan, limit), np.full(rows, 5)
+    for sign in (-1, 1):
+        parts = []
+        for _ in range(2):
+            sealed = sides.sent_slots(np.full((rows, 3), sign * limit), at)
+            for _ in range(choices):
+                sealed = sides.public.slot_sums(sealed, np.ones((rows, sealed.entries), bool), sign * plus)
+            parts.append(sealed)
+        assert sides.opened_slots(parts[0] + parts[1]).tolist() == [[sign * at.most]] * rows
+    with pytest.raises(REFUSED, match=r"\."):
+        sides.secret.seal_slots(np.ones((rows, 3), np.int64), with_bound(plan, limit + 1))
+    with pytest.raises(REFUSED, match=r"\."):
+        sides.public.seal_slots(np.ones((rows, 3), np.int64), with_bound(plan, limit + 1))
+
+
+def test_sealed_slots_add_and_subtract(sides, rng):
+    slots = slots_case(rng, 5, 4, 50, parts=2)
+    plan, a, b = slots.plan, slots.values, integers(rng, 5, (50,) * 4)
+    sealed = sides.sent_slots(a, plan) - sides.sent_slots(b, plan, by=sides.public)
+    np.testing.assert_array_equal(sides.opened_slots(sealed), a - b)
+    summed = sides.public.slot_sums(sealed, slots.choice)
+    expected = np.where(slots.choice, a - b, 0).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(sides.opened_slots(summed), expected)
+    with pytest.raises(ParameterError, match=r"\."):
+        _ = sealed + sides.sent_slots(a, plan)
+    one = sides.public.slot_sums(sides.sent_slots(a, plan), slots.choice)
+    assert sides.opened_slots(one + one).shape == (5, 1)
+    with pytest.raises(ParameterError, match=r"\."):
+        _ = summed - one
