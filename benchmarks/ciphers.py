@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import timed
 from hedgerow.privacy.additive import Cipher, PublicKey
 from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection
+from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
 
@@ -17,6 +18,8 @@ PAILLIER, LATTICE, LINKED = "Paillier 2048", "lattice", "lattice, 100 Mbit/s"
 
 CIPHERS: dict[str, Callable[[], Cipher]] = {
     "unencrypted": Unencrypted,
+    LATTICE: Lattice,
+    LINKED: lambda: Lattice(link_mbit=100),
     PAILLIER: lambda: Paillier(bits=2048),
 }
 """All of them. Another cipher is another line; what a part needs and does not find among these, it says."""

@@ -20,11 +20,14 @@ from campaign.mutations import MUTATIONS
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.additive import Cipher, PublicKey, SealedRows, SealedSlots, SealedSums, SecretKey
 from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
 
 CIPHERS: dict[str, Cipher] = {
     "unencrypted": Unencrypted(),
+    "lattice": Lattice(),
+    "lattice, 100 Mbit/s": Lattice(link_mbit=100),
     "Paillier": Paillier(bits=2048),
 }
 """All of them. Another cipher is another line."""

@@ -98,12 +98,22 @@ class Federation:
         return [heard for heard in self.heard if heard.kind in kinds]
 
 
+def scattered(table: Table, n: int, seed=0) -> tuple[dict[str, Table], Table]:
+    """Parties by columns, each without some of the rows and in an order of its own; and the rows that all have."""
+    rng, everywhere, parties = np.random.default_rng(seed), np.ones(table.n_rows, bool), {}
+    for name, part in partition.columns(table, n=n).items():
+        rows = rng.permutation(table.n_rows)[: table.n_rows * 9 // 10]
+        everywhere &= np.isin(np.arange(table.n_rows), rows)
+        parties[name] = part.take(rows)
+    return parties, table.take(everywhere)
+
+
 def vertical(params=SMALL, **plan) -> Federation:
     """A federation by columns, the first party being the active one; the others have the better columns."""
     table = partition.pooled(two_class(1))
     last = table.n_columns - 1
     parties = partition.columns(table, share=[[last], [0], list(range(1, last))])
-    plan = {"method": "vertical", "protection": "plain", "active": next(iter(parties)), **plan}
+    plan = {"method": "vertical", "protection": "plain", "active": next(iter(parties)), "align": "private", **plan}
     return Federation(parties, params, **plan)
 
 

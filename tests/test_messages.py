@@ -14,7 +14,7 @@ def test_every_field_says_how_it_travels_and_what_it_tells(kind):
     travels = m.travels(kind)
     assert tuple(travels) == kind.__struct_fields__
     for how, tells in travels.values():
-        assert how in ("clear", "masked", "sealed", "noised")
+        assert how in ("clear", "masked", "sealed", "blinded", "noised")
         assert len(tells) > 5
 
 
@@ -41,9 +41,10 @@ def test_messages_are_frozen_and_travel_without_names(kind):
     assert config.array_like
 
 
-def test_a_field_called_masked_is_masked_and_no_other():
+def test_a_field_called_masked_sealed_or_blinded_is_so_and_no_other():
     for line in m.disclosures():
-        assert line.field.startswith("masked_") == (line.how == "masked")
+        for how in ("masked", "sealed", "blinded"):
+            assert line.field.startswith(f"{how}_") == (line.how == how)
         assert not line.field.startswith("own_")
 
 

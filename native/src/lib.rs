@@ -5,16 +5,24 @@ pub mod divide;
 pub mod follow;
 pub mod gradients;
 pub mod histogram;
+pub mod lattice;
 pub mod matrix;
 pub mod pads;
 pub mod paillier;
 pub mod portable;
 pub mod predict;
+pub mod ristretto;
 pub mod sample;
 pub mod splits;
 pub mod threads;
 
 #[cfg(feature = "python")]
+mod lattice_face;
+#[cfg(feature = "python")]
+mod lattice_slots_face;
+#[cfg(feature = "python")]
 mod paillier_face;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "python")]
+mod ristretto_face;

@@ -302,7 +302,7 @@ fn paillier_pack<'py>(
 }
 
 /// Adds these functions to the module.
-pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(paillier_primes, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_table, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_own_tables, m)?)?;

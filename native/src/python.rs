@@ -20,13 +20,13 @@ use crate::splits::{self, BinSet, Cut, Layout, Node, Pair, Rules};
 use crate::{follow, pads, portable, sample};
 
 /// At least one.
-type Threads = std::num::NonZeroUsize;
+pub(crate) type Threads = std::num::NonZeroUsize;
 
-fn wrong(what: impl std::fmt::Display) -> PyErr {
+pub(crate) fn wrong(what: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(what.to_string())
 }
 
-fn ensure(holds: bool, what: &'static str) -> PyResult<()> {
+pub(crate) fn ensure(holds: bool, what: &'static str) -> PyResult<()> {
     if holds { Ok(()) } else { Err(wrong(what)) }
 }
 
@@ -48,7 +48,7 @@ macro_rules! flat_mut {
 
 /// Runs a kernel without the GIL. Sizes are checked beforehand; what only the kernel can notice (a row, entry or node
 /// that is not there) stops it by a panic and is an error like any other.
-fn run<R: Send>(py: Python<'_>, kernel: impl FnOnce() -> R + Send) -> PyResult<R> {
+pub(crate) fn run<R: Send>(py: Python<'_>, kernel: impl FnOnce() -> R + Send) -> PyResult<R> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(kernel)));
     done.map_err(|_| wrong("the arrays do not belong together: a row, entry, node, column or bound lies outside"))
 }
@@ -1039,6 +1039,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
     m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
-    crate::paillier_face::register(m)?;
+    crate::ristretto_face::add_to(m)?;
+    crate::paillier_face::add_to(m)?;
+    crate::lattice_face::add_to(m)?;
+    crate::lattice_slots_face::add_to(m)?;
     Ok(())
 }

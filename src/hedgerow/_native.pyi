@@ -17,6 +17,8 @@ __all__ = [
     "best_cuts",
     "bin_dense",
     "bin_sparse",
+    "blind_ids",
+    "blind_points",
     "columns_of",
     "count_prefixes",
     "count_rows",
@@ -30,6 +32,20 @@ __all__ = [
     "gradient_pairs",
     "histograms",
     "key_values",
+    "lattice_add_rows",
+    "lattice_add_sums",
+    "lattice_check_rows",
+    "lattice_check_sums",
+    "lattice_group_sums",
+    "lattice_new_secret",
+    "lattice_open_sums",
+    "lattice_public_half",
+    "lattice_read_public",
+    "lattice_read_switch",
+    "lattice_returned_bytes",
+    "lattice_seal_rows",
+    "lattice_seal_rows_publicly",
+    "lattice_switch_halves",
     "leaf_places",
     "leaf_sums",
     "log",
@@ -50,12 +66,55 @@ __all__ = [
     "paillier_read",
     "paillier_table",
     "paillier_write",
+    "reduce_scalar",
     "row_sides",
     "set_portable_only",
+    "slots_coefficients",
+    "slots_combine",
+    "slots_filter",
+    "slots_key_coefficients",
+    "slots_new_key",
+    "slots_open",
+    "slots_seal",
+    "slots_seal_public",
+    "slots_sums",
+    "slots_well_formed",
     "softmax",
     "sorted_keys",
     "subtract",
 ]
+
+class _SlotTable(Protocol):
+    @property
+    def rows(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    @property
+    def block_rows(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def moduli(self) -> tuple[int, ...]: ...
+
+class _SealedTable(Protocol):
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def primes(self) -> int: ...
+    @property
+    def seed(self) -> bytes | None: ...
+    @property
+    def transformed(self) -> bool: ...
+
+class _SlotsLeaving(Protocol):
+    @property
+    def flood_bits(self) -> int: ...
+    @property
+    def zero(self) -> bool: ...
+    @property
+    def primes(self) -> int: ...
 
 _Bools: TypeAlias = NDArray[np.bool_]
 _I32: TypeAlias = NDArray[np.int32]
@@ -183,6 +242,60 @@ class _Forest(Protocol):
     def values(self) -> _F32: ...
     @property
     def roots(self) -> _I64: ...
+
+class _RowsLayout(Protocol):
+    """How rows and sums lie in lattice ciphertexts."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def merges(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def flood_bits(self) -> int: ...
+
+class _SealedData(Protocol):
+    """Sealed rows: packed residues from `start` on, both halves or, with a seed, the first."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def seed(self) -> bytes | None: ...
+    @property
+    def lanes(self) -> int: ...
+
+class _ReturnedData(Protocol):
+    """Returned sums: packed residues from `start` on."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def layout(self) -> _RowsLayout: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def groups(self) -> int: ...
+
+class _Selection(Protocol):
+    """Codes (columns x rows) and groups of each column."""
+
+    @property
+    def own_codes(self) -> _U8: ...
+    @property
+    def widths(self) -> _I64: ...
+
+class _RowSets(Protocol):
+    """Rows of each node."""
+
+    @property
+    def rows(self) -> _I64: ...
+    @property
+    def starts(self) -> _I64: ...
 
 def find_cuts_dense(values: _F32, max_bin: int, min_rows: int, n_threads: int) -> tuple[_F32, _I64, _I64]:
     """All cuts, where each column's begin, and the rows of each column's bins, the missing behind them."""
@@ -330,6 +443,18 @@ def add_pads(words: _U64, keys: _U8, subtract: _Bools, n_threads: int) -> None:
     The nonce is zero: a key may serve one request only.
     """
 
+def reduce_scalar(wide: bytes) -> bytes:
+    """The scalar of ristretto255 (32 bytes) that 64 uniform bytes stand for."""
+
+def blind_ids(text: bytes, ends: _I64, tag: bytes, scalar: bytes, n_threads: int) -> _U8:
+    """The points (ids x 32) that ids are hashed to under this tag (RFC 9380), multiplied by the scalar.
+
+    Id i is the text up to `ends[i]`, from the end of the one before.
+    """
+
+def blind_points(points: _U8, scalar: bytes, n_threads: int) -> _U8:
+    """Points (n x 32) multiplied by the scalar; refuses what is not a point, and the identity."""
+
 def paillier_primes(bits: int, n_threads: int) -> tuple[_U64, _U64]:
     """Two primes of half as many bits, from the system's generator (SECRET: 2 x words), and their product n.
 
@@ -387,6 +512,126 @@ def paillier_group_sums(
 
 def paillier_pack(n: _U64, sealed: _U64, per: int, distance: int, n_threads: int) -> _U64:
     """Ciphertexts of `per` plaintexts each, side by side at so many bits' distance."""
+
+def lattice_new_secret() -> _U32:
+    """A lattice secret key from the system's generator: 4 primes x 2 x 4096 words, one after the other."""
+
+def lattice_public_half(own_secret: _U32, seed: bytes) -> bytes:
+    """The half of a public key that is not its seed's, packed."""
+
+def lattice_read_public(packed: bytes, seed: bytes) -> _U32 | None:
+    """A public key, 4 primes x 2 x 4096 words; None if a residue is not below its prime."""
+
+def lattice_switch_halves(own_secret: _U32, seed: bytes, steps: Sequence[int], n_threads: int) -> bytes:
+    """Keys for merging results at these steps, without the halves that are the seed's, packed."""
+
+def lattice_read_switch(packed: bytes, seed: bytes, steps: Sequence[int], n_threads: int) -> _U32 | None:
+    """The same, unpacked; None if a residue is not below its prime."""
+
+def lattice_seal_rows(
+    own_secret: _U32, seed: bytes, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
+) -> bytes:
+    """Seals values (lanes x rows), `step` rows a ciphertext, times a scale given modulo each prime, behind `front`.
+
+    The seed is public, and may serve once.
+    """
+
+def lattice_seal_rows_publicly(
+    public: _U32, values: _I64, step: int, scale: Sequence[int], front: bytes, n_threads: int
+) -> bytes:
+    """The same under a public key: both halves."""
+
+def lattice_check_rows(sealed: _SealedData, n_threads: int) -> bool:
+    """Whether all residues of sealed rows are below their primes."""
+
+def lattice_add_rows(sealed: _SealedData, other: _SealedData, subtract: bool, front: bytes, n_threads: int) -> bytes:
+    """Sealed rows added to others, or taken from them: both halves, packed behind `front`."""
+
+def lattice_group_sums(
+    keys: tuple[_U32, _U32],
+    sealed: _SealedData,
+    selection: _Selection,
+    nodes: _RowSets,
+    plus: _I64,
+    layout: _RowsLayout,
+    scale: Sequence[int],
+    front: bytes,
+    n_threads: int,
+) -> bytes:
+    """Sums of sealed rows by node and group, sanitised, merged, packed behind `front`.
+
+    No summands (nodes x groups x lanes): none.
+    """
+
+def lattice_returned_bytes(layout: _RowsLayout, nodes: int, groups: int) -> int:
+    """The length of what `lattice_group_sums` gives behind `front`."""
+
+def lattice_check_sums(sums: _ReturnedData, n_threads: int) -> bool:
+    """Whether all residues of returned sums are below their primes."""
+
+def lattice_add_sums(sums: _ReturnedData, other: _ReturnedData, subtract: bool, front: bytes) -> bytes:
+    """Returned sums added to others, or taken from them, packed behind `front`."""
+
+def lattice_open_sums(own_secret: _U32, sums: _ReturnedData, factor: tuple[int, int], n_threads: int) -> _I64:
+    """Opened sums, nodes x groups x lanes; a coefficient is multiplied by the factor and shifted right."""
+
+def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:
+    """A fresh ternary secret, and the public half that belongs to it and to the seed."""
+
+def slots_seal(
+    values: _I64, table: _SlotTable, own_secret: NDArray[np.int8], seed: bytes, primes: int, head: bytes, n_threads: int
+) -> bytes:
+    """Seal rows x entries with the secret key: the head, then first halves; the seed gives the second ones."""
+
+def slots_seal_public(
+    values: _I64, table: _SlotTable, public: bytes, seed: bytes, primes: int, head: bytes, n_threads: int
+) -> bytes:
+    """Seal rows x entries with the public key: the head, then both halves."""
+
+def slots_sums(
+    sealed: _SealedTable,
+    table: _SlotTable,
+    own_choice: _Bools,
+    plus: _I64,
+    public: bytes,
+    public_seed: bytes,
+    leaving: _SlotsLeaving,
+    head: bytes,
+    n_threads: int,
+) -> bytes:
+    """Each row's sum of chosen entries, sanitised: the head, then both halves."""
+
+def slots_filter(
+    sealed: _SealedTable,
+    table: _SlotTable,
+    own_choice: _Bools,
+    summed: bool,
+    public: bytes,
+    public_seed: bytes,
+    leaving: _SlotsLeaving,
+    head: bytes,
+    n_threads: int,
+) -> bytes:
+    """The chosen integers, zero for the others, sanitised: the head, then both halves."""
+
+def slots_combine(
+    a: _SealedTable, b: _SealedTable, table: _SlotTable, subtract: bool, head: bytes, n_threads: int
+) -> bytes:
+    """The sum or difference of two sealed tables: the head, then both halves."""
+
+def slots_open(
+    sealed: _SealedTable, table: _SlotTable, summed: bool, own_secret: NDArray[np.int8], n_threads: int
+) -> _I64:
+    """Rows x entries, or one sum a row."""
+
+def slots_well_formed(data: bytes, start: int, end: int, primes: int, n_threads: int) -> bool:
+    """Whether every residue between these bytes is below its prime."""
+
+def slots_coefficients(sealed: _SealedTable, table: _SlotTable, ciphertext: int, half: int) -> _U32:
+    """One half of a ciphertext (primes x 8192), for tests against a reference."""
+
+def slots_key_coefficients(public: bytes, seed: bytes) -> _U32:
+    """Both halves of a public key, prime after prime (16 x 8192), for tests against a reference."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

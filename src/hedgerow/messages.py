@@ -1,8 +1,9 @@
 """Everything one party may ever say to another, and who can read it.
 
 A request goes from the driver to every party alike, an answer from one party to the driver. Each field says how it
-travels: *clear* (its receiver reads it), *masked* (noise alone; only the sum over all parties means anything), later
-*sealed* and *noised*. `disclosures()` is the table in the documentation; a test compares it with real runs.
+travels: *clear* (its receiver reads it), *masked* (noise alone; only the sum over all parties means anything),
+*sealed* (only the holder of a secret key can open it), *blinded* (nobody can; equal things match), later *noised*.
+`disclosures()` is the table in the documentation; a test compares it with real runs.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column
 
-How = Literal["clear", "masked", "sealed", "noised"]
+How = Literal["clear", "masked", "sealed", "blinded", "noised"]
 
 
 class Travels(NamedTuple):
@@ -37,6 +38,11 @@ def masked(tells: str) -> Travels:
 def sealed(tells: str) -> Travels:
     """Only the holder of the secret key, which never travels, can open it."""
     return Travels("sealed", tells)
+
+
+def blinded(tells: str) -> Travels:
+    """Nobody can open it; equal things that have passed the same secrets are equal, and nothing else shows."""
+    return Travels("blinded", tells)
 
 
 ClassLabel = int | float | str | bool
@@ -259,6 +265,63 @@ class OwnTrees(Answer, frozen=True, tag=11):
 # Vertical: same rows, different columns. The driver is the active party, the others are passive.
 
 
+class AskSetSize(Request, frozen=True, tag=41):
+    """An alignment by private set intersection begins: how many ids there are. See `protocols.align`."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+
+
+class SetSize(Answer, frozen=True, tag=41):
+    """How many rows a party has."""
+
+    n_ids: Annotated[int, clear("how many rows the party has")]
+    aligned: Annotated[bytes, clear("a hash of the rows that this process has aligned before, if any")]
+
+
+class BeginBlinding(Request, frozen=True, tag=42):
+    """How long everybody's list of ids is."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    sizes: Annotated[I64, clear("how many rows each party has")]
+
+
+class AskBlinded(Request, frozen=True, tag=43):
+    """The next part of a list, shuffled: the party's own ids, or another's that it has blinded too."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    owner: Annotated[int, clear("whose list, by number in the plan")]
+    first: Annotated[int, clear("where in the list the part begins")]
+
+
+class BlindedIds(Answer, frozen=True, tag=43):
+    """A part of a list."""
+
+    blinded_ids: Annotated[U8, blinded("ids of one party, hashed to points and under one more secret, shuffled")]
+
+
+class BlindIds(Request, frozen=True, tag=44):
+    """Another party's list, part by part, to be blinded by this one too."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    owner: Annotated[int, clear("whose list, by number in the plan")]
+    first: Annotated[int, clear("where in the list the part begins")]
+    blinded_ids: Annotated[U8, blinded("ids of another party, under the secrets of all that have had the list")]
+
+
+class MarkCommon(Request, frozen=True, tag=45):
+    """Which places of a shuffled list are ids that all parties have; of its own list the party keeps these rows."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    owner: Annotated[int, clear("whose list, by number in the plan")]
+    marks: Annotated[U8, clear("a bit for every place: in the party's own list, which of its rows all parties have")]
+
+
+class Marks(Answer, frozen=True, tag=45):
+    """The same places as they were before the party shuffled."""
+
+    marks: Annotated[U8, clear("a bit for every place: in the active party's list, which of its rows all parties have")]
+
+
 class AskColumns(Request, frozen=True, tag=13):
     """How many bins the columns have; nothing of what is in them."""
 
@@ -349,9 +412,11 @@ class Farewell(Request, frozen=True, tag=12):
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
+    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
+    SetSize, BlindedIds, Marks,
 )  # fmt: skip
 
 

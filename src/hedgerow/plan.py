@@ -17,12 +17,16 @@ MOST_PARTIES = 1024
 FEWEST_MASKED = 3
 """Below this a party learns the others' sums: its own part subtracted leaves one other's."""
 
+MOST_IDS = 10_000_000
+"""Ids of one party that are aligned; with many more, a set could hold every id that there can be."""
+
 FOR_NUMBERS: tuple[LossName, ...] = ("squared", "poisson", "tweedie", "huber")
 
 Protection = Literal["masked", "plain", "lattice", "paillier"]
 SEALED: tuple[Protection, ...] = ("lattice", "paillier", "plain")
 """Protections of a vertical run."""
 CutPoints = Literal["counts", "local"]
+Align = Literal["given", "private"]
 Method = Literal["horizontal", "vertical", "bagging", "sequential"]
 
 
@@ -80,6 +84,10 @@ class Plan:
     """Of Paillier keys."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    align: Align = "given"
+    """Rows of a vertical run: the same everywhere and in order already, or found by private set intersection."""
+    most_ids: int = MOST_IDS
+    """The most ids that a party may bring to the intersection."""
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
@@ -104,6 +112,8 @@ class Plan:
         if self.method != "vertical":
             if self.active or self.protection in ("lattice", "paillier"):
                 raise ParameterError("Only a vertical run has an active party and encryption.")
+            if self.align != "given":
+                raise ParameterError("Only the rows of a vertical run can be aligned.")
             return
         if self.active not in self.names:
             raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
@@ -111,6 +121,8 @@ class Plan:
             raise ParameterError("A vertical run needs a passive party beside the active one.")
         if self.protection not in SEALED:
             raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
+        if not 1 <= self.most_ids <= MOST_IDS:
+            raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
         unknown = {
             "min_child_rows": self.params.min_child_rows > 1,
             "monotone_constraints": bool(self.params.monotone_constraints),

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from federated import Federation, identity, labels, params_of, pooled_model, same, values
+from federated import Federation, identity, labels, params_of, pooled_model, same, scattered, values
 from hedgerow import issuing
 from hedgerow.data import partition
+from hedgerow.data.table import Table
 from hedgerow.identity import Identity
 from hedgerow.plan import Goal
 from hedgerow.transports.inproc import InProcess
@@ -146,3 +147,15 @@ def test_a_federation_gives_the_pooled_forest(carried, issued, monkeypatch, case
     transport = carried({name: fed.parties[name].answer for name in NAMES})
     model = fed.model(transport=transport, deadline=20.0, patience=10.0)
     assert same(model, pooled_model(fed.tables, fed.plan.params, goal, valid))
+
+
+def test_rows_are_aligned_and_the_vertical_forest_is_the_pooled_one(carried, issued, monkeypatch):
+    for name in NAMES:
+        monkeypatch.setitem(identity.__globals__["_KNOWN"], name, issued.identities[name])
+    X, signal = values(300)
+    parties, shared = scattered(Table.of(X, labels("two", signal), ids=[f"row {i}" for i in range(300)]), 3)
+    fed = Federation(
+        parties, params_of(), method="vertical", protection="plain", active="party1", align="private"
+    )  # fmt: skip
+    transport = carried({name: fed.parties[name].answer for name in fed.plan.answering})
+    assert same(fed.whole(transport=transport, deadline=20.0, patience=10.0), pooled_model(shared, params_of()))

@@ -1,12 +1,16 @@
 """A vertical forest is the pooled forest, bit for bit: cut points, cuts, values, first score and metrics."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from federated import Federation, labels, params_of, pooled_model, same, values
+from federated import Federation, labels, params_of, pooled_model, same, scattered, values
 from hedgerow.data import partition
 from hedgerow.data.table import Table
+from hedgerow.federation import NoPrivacy, Vertical
 from hedgerow.plan import Goal
+from hedgerow.run.fitting import fit_parties
 from hedgerow.saved import decoded, encoded
 from learnt import CASES
 
@@ -74,3 +78,50 @@ def test_columns_of_categories_make_a_model_that_can_be_saved():
     assert decoded(encoded(own), "the active party's").forest == own.forest
     assert own.columns[1].kind == "categorical"
     assert own.columns[1].categories == ()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("case", ["two classes", "sampled"])
+def test_parties_with_other_rows_in_another_order_learn_from_those_they_share(case, n):
+    params = params_of(subsample=0.7) if case == "sampled" else params_of()
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal), ids=[f"person {i * 37}" for i in range(250)])
+    parties, shared = scattered(table, n)
+    assert 100 < shared.n_rows < 230
+    assert same(vertical(parties, params, align="private").whole(), pooled_model(shared, params))
+
+
+def test_validation_rows_are_aligned_too():
+    X, signal = values(400)
+    table = Table.of(X, labels("two", signal), ids=np.arange(400) * 3)
+    params, goal = params_of(n_estimators=12, learning_rate=0.9), Goal(follow=True, early_stopping_rounds=2)
+    parties, train = scattered(table.take(np.arange(300)), 3)
+    held_out, valid = scattered(table.take(np.arange(300, 400)), 3, seed=1)
+    fed = vertical(parties, params, goal, valid=held_out, align="private")
+    whole = fed.whole()
+    assert same(whole, pooled_model(train, params, goal, valid=valid))
+    assert whole.forest.n_trees < 12
+
+
+def test_ids_of_numbers_and_of_text_are_the_same_where_they_read_the_same():
+    X, signal = values(250)
+    numbers = np.arange(250) * 7 - 300
+    table = Table.of(X, labels("two", signal), ids=numbers)
+    parties, shared = scattered(table, 3)
+    parties["party2"] = replace(parties["party2"], ids=parties["party2"].ids.astype(str))
+    params = params_of(subsample=0.7)
+    assert same(vertical(parties, params, align="private").whole(), pooled_model(shared, params))
+
+
+def test_an_estimator_aligns_rows_where_they_differ_and_says_so():
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal), ids=[f"person {i}" for i in range(250)])
+    parties, shared = scattered(table, 3)
+    notes = []
+    federation = Vertical(NoPrivacy(i_accept_disclosure=True))
+    model = fit_parties(parties, None, federation, Goal(), params_of(), 1, (), notes)
+    assert same(model, pooled_model(shared))
+    assert notes == ["The parties' rows differ: only those whose ids all of them have are used."]
+    in_order = partition.columns(table, n=3)
+    assert same(fit_parties(in_order, None, federation, Goal(), params_of(), 1, (), again := []), pooled_model(table))
+    assert not again

@@ -21,6 +21,7 @@ from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
@@ -108,6 +109,8 @@ class _Run:
         self.driver, self.state = driver, state
         self.ready: Ready | None = None
         """The active party's rows with the scores of the trees so far, in a vertical run."""
+        self.sets: OwnSets | None = None
+        """Its side of the alignment of rows."""
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -151,6 +154,9 @@ class _Run:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
+        if circle.plan.align == "private":
+            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads)
+            own = vertical_run.aligned(circle, self.sets, driver.tell)
         if self.ready is None:
             self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
             self.ready.rows.clipped = self.state.clipped

@@ -24,6 +24,7 @@ from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
@@ -67,6 +68,8 @@ class Party:
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
         self.passive: PassiveRows | None = None
+        self.sets: OwnSets | None = None
+        """The rows of a vertical run that are aligned privately."""
         self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
@@ -135,6 +138,8 @@ class Party:
 
     def _passive(self, request: m.Request) -> m.Answer:
         """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
+        if isinstance(request, Aligning):
+            return self._align(request)
         if isinstance(request, m.AskColumns):
             return self._columns(request)
         passive = self.passive
@@ -155,16 +160,31 @@ class Party:
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def _columns(self, request: m.AskColumns) -> m.OwnColumns:
+    def _align(self, request: Aligning) -> m.Answer:
+        sets = self.sets
+        if sets is None:
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}: rows are as given.")
+        reply = sets.answer(request)
+        if isinstance(request, m.MarkCommon) and isinstance(reply, m.Done):
+            rows, common = (t[request.held_out] for t in (sets.own, sets.tables))
+            counts = {"rows": rows.n_rows if rows else 0, "common": common.n_rows if common else 0}
+            self.log.note("aligned", held_out=request.held_out, **counts)
+        return reply
+
+    def _own_tables(self) -> Tables:
+        """The own rows; the validation rows only where they are followed."""
         owner = self.owner
-        own = given(owner.own_table, owner.policy)
-        valid = None if owner.own_valid is None else given(owner.own_valid, owner.policy)
+        valid = owner.own_valid if self.plan.goal.follow else None
+        return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
+
+    def _columns(self, request: m.AskColumns) -> m.OwnColumns:
+        own, valid = self._own_tables() if self.sets is None else self.sets.tables
         if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
             raise DataError(
                 "The rows of this party are not those of the active party, in the same order; align them by their ids."
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads, owner.keeps)
+            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         return self.passive.describe()
 
@@ -177,6 +197,9 @@ class Party:
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
+        if self.plan.align == "private":
+            self.sets = self.sets or OwnSets(self.plan, self.owner.name, self._own_tables(), self.threads)
+            self.sets.introduced()
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])

@@ -4,7 +4,7 @@ Sees in the clear.  Its own table; of the others' columns how many bins they hav
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,9 @@ from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
+from hedgerow.protocols.align import Ring
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical import Joint, VerticalRows
@@ -35,18 +37,39 @@ class Active:
     own_valid: Table | None = None
 
 
+def own_sets(plan: Plan, own: Active, threads: int) -> OwnSets:
+    """The active party's side of the alignment; nothing is said."""
+    _check_labels(plan, own.own_table)
+    return OwnSets(plan, plan.active, (own.own_table, own.own_valid if plan.goal.follow else None), threads)
+
+
+def aligned(circle: Circle, sets: OwnSets, tell: Callable[[str], None]) -> Active:
+    """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
+    sets.introduced()
+    ring = Ring(circle, sets, tell)
+    ring.align(False)
+    if sets.own[True] is not None:
+        ring.align(True)
+    return Active(*sets.tables)
+
+
+def _check_labels(plan: Plan, table: Table) -> None:
+    if table.labels is None:
+        raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
+
+
 def prepare(plan: Plan, own: Active, threads: int) -> Ready:
     """Own labels, cut points and bins; nothing is said."""
     table, goal = own.own_table, plan.goal
-    if table.labels is None:
-        raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
+    _check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
         raise DataError(
             "Rows with weight 0 cannot be left out of a vertical run; take them out of every party's table."
         )
     if goal.follow and (own.own_valid is None or not own.own_valid.n_rows):
         raise DataError("A metric on validation rows was asked for, but the active party has none; give some.")
-    classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(table.labels).tolist())
+    labels = np.asarray(table.labels)
+    classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(labels).tolist())
     task = Task(
         loss_of(plan, classes),
         classes,

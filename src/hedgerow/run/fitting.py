@@ -8,7 +8,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.federation import Federation
 from hedgerow.model import Model
 from hedgerow.plan import Goal
-from hedgerow.run.simulate import Simulation, active_of, federated_plan, members, simulate, tables_of
+from hedgerow.run.simulate import Simulation, active_of, align_of, federated_plan, members, simulate, tables_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
 
@@ -33,7 +33,8 @@ def fit_parties(
         raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
     who, identities = members(list(tables))
     goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
-    plan = federated_plan(who, federation, goal, params, notes, active=active_of(federation, tables))
+    active, align = active_of(federation, tables), align_of(federation, tables, valid)
+    plan = federated_plan(who, federation, goal, params, notes, active=active, align=align)
     simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes)
     model, _ = simulate(plan, simulation)
     return model

@@ -8,7 +8,13 @@ from hedgerow.federation import LEAST_CUT_ROWS
 from hedgerow.plan import Plan
 from hedgerow.run.manifest import told
 
-HOW = {"clear": "as it is", "masked": "in sum only", "sealed": "sealed", "opened": "opened"}
+HOW = {
+    "clear": "as it is",
+    "masked": "in sum only",
+    "sealed": "sealed",
+    "opened": "opened",
+    "blinded": "not at all; equal ids match",
+}
 PASSIVE = "passive parties"
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from hedgerow import parts
 from hedgerow.channel import Answer
 from hedgerow.data.table import Table
@@ -12,7 +14,7 @@ from hedgerow.errors import DataError, ParameterError
 from hedgerow.federation import Federation, Horizontal, NoPrivacy, Vertical
 from hedgerow.identity import Identity
 from hedgerow.model import Model
-from hedgerow.plan import Goal, Member, Plan
+from hedgerow.plan import Align, Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.driving import Driver, State, run
@@ -62,10 +64,14 @@ def federated_plan(
     notes: list[str],
     name: str = "fit",
     active: str = "",
+    align: Align = "given",
 ) -> Plan:
     """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
     if isinstance(federation, Vertical):
-        return Plan(name, who, goal, params, method="vertical", active=active, **ciphered(federation.privacy))
+        if align == "private":
+            notes.append("The parties' rows differ: only those whose ids all of them have are used.")
+        ciphered_by = ciphered(federation.privacy)
+        return Plan(name, who, goal, params, method="vertical", active=active, align=align, **ciphered_by)
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
         return Plan(name, who, goal, params, method=federation.order, protection="plain")
@@ -160,3 +166,12 @@ def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
             f"{len(labelled)} parties have labels; a vertical run has one active party: name it (active=...)."
         )
     return labelled[0]
+
+
+def align_of(federation: Federation, tables: Mapping[str, Table], valid: Mapping[str, Table]) -> Align:
+    """Whether the rows of a vertical run are the same at all parties and in order, or must be found by their ids."""
+    if not isinstance(federation, Vertical):
+        return "given"
+    keys = [[table.row_keys() for table in part.values()] for part in (tables, valid)]
+    same = all(np.array_equal(part[0], other) for part in keys for other in part[1:])
+    return "given" if same else "private"

@@ -1,0 +1,16 @@
+//! Exact sums under a lattice cipher (BFV over rings of 4096 or 8192 coefficients, primes of 27 bits).
+//!
+//! `ring` has the primes and transforms, `products` sums of products, `random` every sampler, `pack` the wire form of
+//! residues. Nothing here knows a plan: sizes, scales and widths of floods come from the caller.
+
+pub mod merge;
+pub mod pack;
+pub mod products;
+pub mod random;
+pub mod ring;
+#[cfg(target_arch = "x86_64")]
+mod ring_avx2;
+pub mod seal;
+pub mod slots;
+mod slots_words;
+pub mod sums;

@@ -1,0 +1,284 @@
+"""Lattice encryption (BFV over rings of 4096 and 8192 coefficients), exact, behind the contract of `additive`.
+
+Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of zeros and ones: one product gives the
+sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`. Who sees what:
+
+- the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
+  (RLWE, parameters within the HE standard's table for 128 bits);
+- the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it,
+  and of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole
+  run (`lattice_bounds`) nothing else about the choices. The public key's random half is expanded from a seed by the
+  side that uses it, because a chosen one would void this.
+"""
+
+import hashlib
+import secrets
+import struct
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy import lattice_layout as layouts
+from hedgerow.privacy import lattice_wire as wire
+from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.agreed import (
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_opened,
+    ensure_plus,
+    ensure_values,
+)
+from hedgerow.privacy.lattice_layout import POLYNOMIAL_BYTES, RowsLayout, rows_layout
+from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
+from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice_slots_bounds import slots_layout
+
+_KEY = struct.Struct("<4sBB32s")
+_HALF_BYTES = 4 * POLYNOMIAL_BYTES
+_SWITCH_BYTES = 16 * POLYNOMIAL_BYTES
+
+
+class LatticePublicKey:
+    """What everybody may have; see `additive.PublicKey`."""
+
+    def __init__(self, link_mbit: float | None, encoded: bytes, threads: int) -> None:
+        """From the wire form; one that is malformed is a CipherError."""
+        self._link_mbit, self._encoded, self.threads = link_mbit, encoded, threads
+        self.name = hashlib.sha256(encoded).digest()[: wire.NAME_BYTES]
+        """Names the key in what is sealed under it."""
+        self._steps = () if link_mbit is None else layouts.SWITCH_STEPS
+        switches = _KEY.size + _HALF_BYTES
+        slots = switches + len(self._steps) * _SWITCH_BYTES
+        if len(encoded) <= slots:
+            raise CipherError("A lattice public key is shorter than such a key; the run stops.")
+        mark, version, steps, seed = _KEY.unpack_from(encoded)
+        if mark != b"HLPK" or version != wire.VERSION or steps != len(self._steps):
+            raise CipherError("A public key is of another cipher, version or link than was agreed on; the run stops.")
+        public = _native.lattice_read_public(encoded[_KEY.size : switches], seed)
+        switch = _native.lattice_read_switch(encoded[switches:slots], seed, self._steps, threads)
+        if public is None or switch is None:
+            raise CipherError("A lattice public key holds a number that is not below its prime; the run stops.")
+        self._public, self._switch = public, switch
+        self._slots = SlotsPublicKey.read(encoded[slots:], threads)
+
+    def __repr__(self) -> str:
+        return f"LatticePublicKey({self.name.hex()})"
+
+    def encode(self) -> bytes:
+        """The wire form: seeds, the other halves, switching keys for merging, the key for slots."""
+        return self._encoded
+
+    def layout(self, plan: RowsPlan, by_public_key: bool) -> RowsLayout:
+        """How rows of this plan are sealed and their sums returned."""
+        return rows_layout(plan, self._link_mbit, by_public_key)
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
+        """Seals rows x channels; whoever holds the secret key can read them one by one."""
+        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        layout = self.layout(plan, by_public_key=True)
+        head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
+        return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._public, *native))
+
+    def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
+        """What sealed rows say of themselves."""
+        return wire.Header(kind, self.name, plan.rows, layouts.blocks(plan, layout), parts)
+
+    def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
+        """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
+        told = wire.read_header(data)
+        if told.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
+            raise CipherError("Sealed data are not rows, or have more parts than the plan allows; the run stops.")
+        seeded = told.kind == wire.SEEDED_ROWS
+        if seeded and told.parts > 1:
+            raise CipherError("Sealed rows that were added up cannot have one seed; the run stops.")
+        layout = self.layout(plan, told.kind == wire.PUBLIC_ROWS)
+        head = self.rows_head(told.kind, plan, layout, told.parts)
+        size = head.second * layout.lanes * _HALF_BYTES
+        wire.ensure_wire(data, head, layout, wire.SEED_BYTES + size if seeded else 2 * size)
+        rows = LatticeRows(plan, layout, head, self, data)
+        if not _native.lattice_check_rows(rows.sealed, self.threads):
+            raise CipherError("Sealed rows hold a number that is not below its prime; the run stops.")
+        return rows
+
+    def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> LatticeSums:
+        """Returned sums from their wire form: to be opened by the key holder, or added up by whoever collects them."""
+        told = wire.read_header(data)
+        if told.kind not in (wire.SUMS, wire.PUBLIC_SUMS) or not 1 <= told.parts <= plan.parts:
+            raise CipherError("Sealed data are not sums, or have more parts than the plan allows; the run stops.")
+        if not 1 <= groups <= plan.groups:
+            raise ParameterError("Returned sums have at least one group, and no more than the plan.")
+        layout = self.layout(plan, told.kind == wire.PUBLIC_SUMS)
+        head = wire.Header(told.kind, self.name, plan.nodes, groups, told.parts)
+        wire.ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
+        sums = LatticeSums(plan, layout, head, self, data)
+        if not _native.lattice_check_sums(sums.returned, self.threads):
+            raise CipherError("Returned sums hold a number that is not below its prime; the run stops.")
+        return sums
+
+    def group_sums(
+        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+    ) -> LatticeSums:
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        rows = of_kind(sealed, LatticeRows)
+        plan, layout = rows.plan, rows.layout
+        self._check(rows, selection, nodes)
+        if plus is not None:
+            ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
+        summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
+        kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
+        head = wire.Header(kind, self.name, plan.nodes, selection.groups, rows.head.parts)
+        data = _native.lattice_group_sums(
+            (self._public, self._switch_for(layout)),
+            rows.sealed,
+            Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64)),
+            Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts)),
+            summand,
+            layout,
+            layout.residues,
+            head.encode(layout),
+            self.threads,
+        )
+        return LatticeSums(plan, layout, head, self, data)
+
+    def _check(self, sealed: LatticeRows, selection: Selection, nodes: Nodes) -> None:
+        """Refuses what does not belong together, and choices that the flood would not hide."""
+        plan, layout = sealed.plan, sealed.layout
+        if sealed.public.name != self.name:
+            raise CipherError("Rows were sealed under another key.")
+        nodes.check(plan)
+        if selection.own_codes.shape[1] != plan.rows:
+            raise ParameterError("A selection needs a code for every sealed row.")
+        if selection.groups > plan.groups or (plan.columns and len(selection.widths) > plan.columns):
+            raise ParameterError("A selection has more groups or columns than the plan.")
+        ones = layout.ones(int(np.diff(nodes.starts).max()), _columns_together(selection.widths, layout))
+        layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
+
+    def _switch_for(self, layout: RowsLayout) -> NDArray[np.uint32]:
+        """The switching keys of a layout's merges, which lie together."""
+        if not layout.merges:
+            return self._switch[:0]
+        size = len(self._switch) // len(self._steps)
+        first = self._steps.index(layout.step)
+        return self._switch[first * size : (first + layout.merges) * size]
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
+        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+        return self._slots.seal_slots(values, plan)
+
+    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> LatticeSlots:
+        """Sealed slots from their wire form."""
+        return self._slots.read_slots(data, plan, entries, chosen)
+
+    def slot_sums(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+    ) -> LatticeSlots:
+        """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
+
+    def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
+        """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
+
+
+def _columns_together(widths: NDArray[np.int64], layout: RowsLayout) -> int:
+    """The most columns of which one result has a part: the answering side's own count."""
+    ends = np.cumsum(widths)
+    at_once = 4096 // layout.step
+    firsts = np.arange(0, ends[-1], at_once)
+    last = np.searchsorted(ends, np.minimum(firsts + at_once, ends[-1]) - 1, side="right")
+    return int((last - np.searchsorted(ends, firsts, side="right")).max()) + 1
+
+
+class LatticeSecretKey:
+    """The key holder's own: never written, never sent; see `additive.SecretKey`."""
+
+    __slots__ = ("_own_secret", "_own_slots", "public")
+
+    public: LatticePublicKey
+    """What may be sent."""
+
+    def __init__(self, link_mbit: float | None, threads: int) -> None:
+        steps = () if link_mbit is None else layouts.SWITCH_STEPS
+        seed = secrets.token_bytes(wire.SEED_BYTES)
+        self._own_secret = _native.lattice_new_secret()
+        self._own_slots = SlotsSecretKey(threads)
+        half = _native.lattice_public_half(self._own_secret, seed)
+        switch = _native.lattice_switch_halves(self._own_secret, seed, steps, threads)
+        head = _KEY.pack(b"HLPK", wire.VERSION, len(steps), seed)
+        self.public = LatticePublicKey(link_mbit, head + half + switch + self._own_slots.public.encode(), threads)
+
+    def __repr__(self) -> str:
+        return "LatticeSecretKey()"
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
+        """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
+        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        layout = self.public.layout(plan, by_public_key=False)
+        head = self.public.rows_head(wire.SEEDED_ROWS, plan, layout)
+        seed = secrets.token_bytes(wire.SEED_BYTES)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout) + seed)
+        data = _native.lattice_seal_rows(self._own_secret, seed, *native, self.public.threads)
+        return LatticeRows(plan, layout, head, self.public, data)
+
+    def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
+        """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
+        own = of_kind(sums, LatticeSums)
+        if own.public.name != self.public.name:
+            raise CipherError("Sums were sealed under another key.")
+        native = (own.returned, own.layout.opener, self.public.threads)
+        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
+        ensure_opened(opened, own.plan.most)
+        return opened
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
+        """As with the public key, quicker and smaller."""
+        return self._own_slots.seal_slots(values, plan)
+
+    def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
+        """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
+        return self._own_slots.open_slots(of_kind(sealed, LatticeSlots))
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
+
+    Both sides need the same: on a slow link results are merged before they leave.
+    """
+
+    link_mbit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.link_mbit is not None and not self.link_mbit > 0:
+            raise ParameterError("The speed of a link is a positive number of Mbit/s, or None.")
+
+    @property
+    def seals_once(self) -> bool:
+        """Rows are best sealed anew for every level, node after node."""
+        return False
+
+    def new_key(self, threads: int) -> LatticeSecretKey:
+        """A fresh key from the system's generator; what is done with it shares so many threads."""
+        return LatticeSecretKey(self.link_mbit, threads)
+
+    def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
+        """A public key from its wire form; one that is malformed or of other parameters is a CipherError."""
+        return LatticePublicKey(self.link_mbit, data, threads)
+
+    def ensure_rows(self, plan: RowsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        rows_layout(plan, self.link_mbit, by_public_key=False)
+
+    def ensure_slots(self, plan: SlotsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        slots_layout(plan)

@@ -1,0 +1,87 @@
+"""Noise, failure and statistical distance of the lattice cipher, computed; docs/explanation/lattice.md derives them.
+
+**What a return could tell, and what hides it.** A sealed row carries an error that the key holder knows. The sum of the
+errors of the chosen rows is in the result's noise and names its terms; so does, through the key, the randomness of the
+encryption of zero that is added. A flood hides both. It is the sum of three uniform integers of w bits, centred: at
+most 1.5 2^w. If p is its probability function, moving it by one step gives the squared Hellinger distance
+
+    h = 1/2 sum (sqrt p(x + 1) - sqrt p(x))^2 <= .6 / 4^w        (w >= 6; in the limit .5703 / 4^w)
+
+Moving it by d steps gives at most d^2 h (triangle inequality), and over all coefficients of a run the squares add up,
+also when the moves depend on one another, because given everything else the floods are independent. Averaged over what
+was drawn at random, d^2 becomes its mean. The total variation distance is at most sqrt(2) times the Hellinger one:
+
+    distance <= sqrt(1.2 * coefficients * mean of d^2) / 2^w
+
+It grows with the square root of what a run opens, not with all of it. The mean of d^2 is over errors that an honest key
+holder draws as it should, and over the answering side's own randomness; choices do not depend on either.
+
+**Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
+two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
+value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding, c1 being as good
+as uniform because of the encryption of zero in it).
+"""
+
+import math
+
+PRIMES = (133857281, 133644289, 133611521, 133513217, 133251073, 132825089, 132759553, 132710401)
+"""The largest of 27 bits that are 1 modulo 16384; `native/src/lattice/ring.rs` has the same."""
+
+STANDARD_BITS = {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438}
+"""The HE standard's table: the largest modulus, in bits, for 128-bit security with a ternary secret."""
+
+N = 4096
+Q = math.prod(PRIMES[:4])
+"""The modulus of sealed rows."""
+DROPPED = math.prod(PRIMES[2:4])
+"""What returns are divided by before they leave."""
+
+LARGEST_ERROR = 21
+ERROR_VARIANCE = 10.5
+TERNARY_VARIANCE = 2 / 3
+SMOOTHNESS = 0.6
+"""h times 4^w."""
+MOST_FLOOD = 99
+"""Bits of each of a flood's integers: what the sampler draws."""
+FAILURE_BITS = 64
+"""A run opens something wrong with a probability of at most 2 to the minus this."""
+
+ZERO_VARIANCE = 2 * N * TERNARY_VARIANCE * ERROR_VARIANCE + ERROR_VARIANCE
+"""Noise of an encryption of zero, u e + e1 + e2 s, in a coefficient."""
+ZERO_LARGEST = (2 * N + 1) * LARGEST_ERROR
+SWITCH_LARGEST = 4 * N * 2**27 * LARGEST_ERROR
+"""Noise that one key switch adds: four digits of 27 bits, each times an error polynomial."""
+
+
+def row_variance(parts: int, by_public_key: bool) -> float:
+    """Noise of a coefficient of sealed rows that were added up from so many parts."""
+    return parts * (ZERO_VARIANCE if by_public_key else ERROR_VARIANCE)
+
+
+def shift(ones: int, variance: float) -> float:
+    """Root of the mean square that a flood must hide: so many ones in a selection, and the encryption of zero."""
+    return math.sqrt(ones * variance + ZERO_VARIANCE)
+
+
+def flood_distance(moved: float, bits: int, coefficients: float) -> float:
+    """Statistical distance over so many coefficients, each moved by `moved` (root of the mean square, or largest)."""
+    return math.ldexp(math.sqrt(2 * SMOOTHNESS * coefficients) * moved, -bits)
+
+
+def rounding_bound(coefficients: int) -> float:
+    """What rounding moves a coefficient by, but for a probability of 2^-64 over so many coefficients."""
+    exponent = (FAILURE_BITS + 1) * math.log(2) + math.log(coefficients)
+    return min(math.sqrt(N / 2 * exponent) + 1, (N + 1) / 2 + 1)
+
+
+def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: int) -> float:
+    """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
+    row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
+    switched = ((1 << merges) - 1) * SWITCH_LARGEST
+    return float(ones * row + ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
+
+
+def flood_room(step: float, parts: int, noise: float) -> int:
+    """Bits w of the widest flood with which every part's noise stays below half a step of the plaintext; 0: none."""
+    room = step * (0.5 - 2.0**-20) / parts - noise - 2
+    return min(max(math.floor(math.log2(room / 1.5)), 0), MOST_FLOOD) if room > 1.5 else 0

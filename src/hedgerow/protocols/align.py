@@ -1,0 +1,158 @@
+"""Which rows all parties of a vertical run have, found by their ids, which nobody shows.
+
+    active (drives)                                 passive (each; the active party does the same by itself)
+    AskSetSize                        ----------->  a fresh secret; ids must be there, each once
+                                      <-----------  SetSize
+    BeginBlinding(sizes of all)       ----------->
+    AskBlinded(its own ids)           ----------->  hashes and blinds a part of them, in an order drawn at random
+                                      <-----------  BlindedIds
+  then every list goes once round the ring of parties:
+    BlindIds(a part of the list)      ----------->  blinds it
+                                      <-----------  Done
+    AskBlinded(the list)              ----------->  shuffles it
+                                      <-----------  BlindedIds
+  all lists have passed all secrets: the active party marks what is in all of them, and the marks go back:
+    MarkCommon(places in the list)    ----------->  undoes its shuffle; of its own list, it keeps these rows
+                                      <-----------  Marks
+
+Sees in the clear.  Active: how many rows everyone has, how many any parties share, which of its own rows all have.
+                    Passive: how many rows everyone has, how many all share, which of its own rows these are.
+                    Nobody: an id that is not its own, or whether a party has a row that not all have.
+                    (Of two parties, all is both: each learns which of its rows the other has.)
+
+Rows are kept in the order of their ids: everybody who has them can sort them so, nothing need be said, it tells nothing
+of anybody's table, and a run that is resumed finds the same order. Lists are shuffled at every party, so that their
+places tell nothing either. A party answers each step once; a list is as long as was said at the beginning.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import CipherError, DataError, ProtocolError
+from hedgerow.messages import (
+    Answer,
+    AskBlinded,
+    AskSetSize,
+    BeginBlinding,
+    BlindedIds,
+    BlindIds,
+    Done,
+    MarkCommon,
+    Marks,
+    Request,
+    SetSize,
+)
+from hedgerow.privacy.intersection import POINT_BYTES, in_all
+from hedgerow.protocols.own_sets import STEP, Aligning, OwnSets, Points, bits_of
+from hedgerow.protocols.secure_sum import Circle
+
+TOLD_FROM = 1 << 18
+"""Multiplications from which on progress is told."""
+
+
+class Ring:
+    """The lists of all parties, each passed round all of them."""
+
+    def __init__(self, circle: Circle, own: OwnSets, tell: Callable[[str], None]) -> None:
+        self.circle, self.own, self.tell = circle, own, tell
+        self.names, self.active = circle.plan.names, circle.plan.active
+        self.done, self.told = 0, 0
+
+    def align(self, held_out: bool) -> None:
+        """What becomes known here: sizes, how many ids any parties share, and which own rows all have."""
+        what = "validation rows" if held_out else "rows"
+        if not self._sizes(held_out, what):
+            return
+        self._ask(dict.fromkeys(self.names, BeginBlinding(held_out, np.array(self.sizes, np.int64))), Done)
+        lists = self._given(held_out, 0)
+        for step in range(1, len(self.names)):
+            self._pass(held_out, step, lists)
+            lists = self._given(held_out, step)
+        marks = self._common(lists, what)
+        for step in reversed(range(1, len(self.names))):
+            answers = self._ask(self._marking(held_out, step, marks), Marks)
+            marks = [bits_of(answers[self._at(owner, step)].marks, n) for owner, n in enumerate(self.sizes)]
+        self._ask(self._marking(held_out, 0, marks), Done)
+
+    def _at(self, owner: int, step: int) -> str:
+        """Who has the list of this owner at this step."""
+        return self.names[(owner + step) % len(self.names)]
+
+    def _ask(self, requests: Mapping[str, Aligning], kind: type[Answer]) -> dict[str, Any]:
+        """Everybody's answer; what is asked of the active party itself is worked out while the others work."""
+        theirs: dict[str, Request] = {name: request for name, request in requests.items() if name != self.active}
+        with ThreadPoolExecutor(1) as beside:
+            own = beside.submit(self.own.answer, requests[self.active]) if self.active in requests else None
+            answers = self.circle.ask_each(theirs) if theirs else {}
+            if own is not None:
+                answers[self.active] = own.result()
+        for name, answer in answers.items():
+            if not isinstance(answer, kind):
+                raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where rows are aligned.")
+        return answers
+
+    def _sizes(self, held_out: bool, what: str) -> bool:
+        """How many rows everyone has; False where all have been aligned before, in these processes."""
+        answers = self._ask(dict.fromkeys(self.names, AskSetSize(held_out)), SetSize)
+        self.sizes = [answers[name].n_ids for name in self.names]
+        for name, n in zip(self.names, self.sizes, strict=True):
+            if n == 0:
+                raise DataError(f"Party {name!r} has no {what} that could be aligned with the others'.")
+            if not 0 < n <= self.circle.plan.most_ids:
+                raise ProtocolError(f"Party {name!r} has more ids than the {self.circle.plan.most_ids} of the plan.")
+        return {answers[name].aligned for name in self.names} != {self.own.digest(held_out) or None}
+
+    def _places(self) -> Iterator[tuple[int, list[int]]]:
+        """Where parts of lists begin, and whose lists are longer than that."""
+        for first in range(0, max(self.sizes), STEP):
+            yield first, [owner for owner, n in enumerate(self.sizes) if n > first]
+
+    def _given(self, held_out: bool, step: int) -> list[Points]:
+        parts: list[list[Points]] = [[] for _ in self.names]
+        for first, owners in self._places():
+            requests = {self._at(owner, step): AskBlinded(held_out, owner, first) for owner in owners}
+            answers = self._ask(requests, BlindedIds)
+            for owner in owners:
+                name, expected = self._at(owner, step), min(STEP, self.sizes[owner] - first)
+                points = answers[name].blinded_ids
+                if len(points) != POINT_BYTES * expected:
+                    raise ProtocolError(f"Party {name!r} did not return as many blinded ids as it was given.")
+                parts[owner].append(points.reshape(-1, POINT_BYTES))
+            if step == 0:
+                self._progress(first, owners)
+        return [np.concatenate(part) for part in parts]
+
+    def _pass(self, held_out: bool, step: int, lists: Sequence[Points]) -> None:
+        for first, owners in self._places():
+            part = {owner: lists[owner][first : first + STEP].reshape(-1) for owner in owners}
+            requests = {self._at(owner, step): BlindIds(held_out, owner, first, part[owner]) for owner in owners}
+            self._ask(requests, Done)
+            self._progress(first, owners)
+
+    def _progress(self, first: int, owners: Sequence[int]) -> None:
+        total = sum(self.sizes) * len(self.names)
+        self.done += sum(min(STEP, self.sizes[owner] - first) for owner in owners)
+        if total >= TOLD_FROM and self.done * 10 // total > self.told:
+            self.told = self.done * 10 // total
+            self.tell(f"Aligning rows: {10 * self.told} %.")
+
+    def _common(self, lists: Sequence[Points], what: str) -> list[NDArray[np.bool_]]:
+        try:
+            marks = in_all(lists)
+        except CipherError as error:
+            raise ProtocolError(f"The parties' lists do not belong together. {error}") from None
+        n, number = int(marks[0].sum()), self.names.index(self.active)
+        if not n:
+            raise DataError(f"No id is common to all parties' {what}; check that all of them name the same kind of id.")
+        self.done, self.told = 0, 0
+        unused = self.sizes[number] - n
+        self.tell(f"{n} {what} are common to all parties; {unused} of the active party's are left out.")
+        return marks
+
+    def _marking(self, held_out: bool, step: int, marks: Sequence[NDArray[np.bool_]]) -> dict[str, Aligning]:
+        packed = [np.packbits(mark, bitorder="little") for mark in marks]
+        return {self._at(owner, step): MarkCommon(held_out, owner, bits) for owner, bits in enumerate(packed)}

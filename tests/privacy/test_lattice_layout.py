@@ -1,0 +1,113 @@
+"""The lattice's parameters, the bounds that its code computes, and the layouts it chooses."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.privacy import lattice_bounds as bounds
+from hedgerow.privacy.agreed import DISTANCE_BITS, RowsPlan
+from hedgerow.privacy.lattice import Lattice
+from hedgerow.privacy.lattice_layout import RowsLayout, rows_layout, seconds, transfer
+
+
+def test_moduli_are_within_the_standards_table_for_128_bits() -> None:
+    for n, primes in ((4096, 4), (8192, 8)):
+        assert math.prod(bounds.PRIMES[:primes]).bit_length() <= bounds.STANDARD_BITS[n]
+        assert all(p % (2 * n) == 1 and p < 2**27 for p in bounds.PRIMES)
+    assert bounds.STANDARD_BITS == {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438}
+    assert math.prod(bounds.PRIMES[:4]) == bounds.Q
+
+
+def test_a_flood_is_as_smooth_as_is_claimed() -> None:
+    factors = []
+    for bits in range(6, 13):
+        uniform = np.full(2**bits, 2.0**-bits)
+        flood = np.convolve(np.convolve(uniform, uniform), uniform)
+        roots = np.sqrt(np.maximum(np.concatenate([[0], flood, [0]]), 0))
+        factors.append(float(np.sum(np.diff(roots) ** 2)) / 2 * 4**bits)
+    assert max(factors) <= bounds.SMOOTHNESS
+    assert factors == sorted(factors, reverse=True), "wider floods are no smoother than narrow ones"
+    assert factors[-1] == pytest.approx(0.5703, abs=0.002)
+
+
+def test_the_distance_bounds_that_of_a_real_flood() -> None:
+    bits, moved = 8, 5
+    uniform = np.full(2**bits, 2.0**-bits)
+    flood = np.convolve(np.convolve(uniform, uniform), uniform)
+    flood = np.pad(flood, (0, moved))
+    once = np.abs(flood - np.roll(flood, moved)).sum() / 2
+    assert once <= bounds.flood_distance(moved, bits, 1) <= 2 * once
+    assert bounds.flood_distance(moved, bits, 400) == pytest.approx(20 * bounds.flood_distance(moved, bits, 1))
+
+
+def plans() -> st.SearchStrategy[RowsPlan]:
+    return st.builds(
+        RowsPlan,
+        rows=st.integers(1, 1_000_000),
+        bounds=st.lists(st.integers(1, 2**13), min_size=1, max_size=12).map(tuple),
+        groups=st.integers(1, 5000),
+        columns=st.integers(0, 200),
+        nodes=st.integers(1, 64),
+        run_sums=st.integers(1, 2**26),
+        summand=st.integers(0, 1000),
+        parts=st.integers(1, 4),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(plan=plans(), link=st.sampled_from([None, 10.0, 100.0]), by_public_key=st.booleans())
+def test_every_layout_hides_the_run_and_has_room_for_the_largest_sum(
+    plan: RowsPlan, link: float | None, by_public_key: bool
+) -> None:
+    try:
+        layout = rows_layout(plan, link, by_public_key)
+    except (PrivacyError, ParameterError):
+        return
+    public = by_public_key or plan.parts > 1
+    ones = layout.ones(plan.rows, plan.columns)
+    assert layout.distance(plan, ones, plan.parts, public) <= 2.0**-DISTANCE_BITS
+    noise = bounds.noise_without_flood(ones * plan.parts, public, layout.merges, plan.run_sums)
+    assert plan.parts * (noise + 1.5 * 2**layout.flood_bits) < layout.scale / 2
+    assert layout.scale << layout.bits <= bounds.Q
+    widths = [width for lane in layout.packing for width in lane]
+    assert all(2 * most < 2**width for most, width in zip(plan.most, widths, strict=True))
+    factor, shift = layout.opener
+    assert factor < 2**64
+    assert abs(factor * layout.scale - (bounds.DROPPED << shift)) <= layout.scale
+
+
+def test_a_plan_without_room_and_a_run_that_is_not_hidden_are_refused() -> None:
+    plan = RowsPlan(rows=1_000_000, bounds=(2**25,), groups=310, columns=10, run_sums=10**6)
+    with pytest.raises(ParameterError, match="no room in a lattice plaintext"):
+        Lattice().ensure_rows(plan)
+    narrow = replace(plan, bounds=(2**20,))
+    Lattice().ensure_rows(narrow)
+    with pytest.raises(PrivacyError, match="no room for a flood that hides"):
+        Lattice().ensure_rows(replace(narrow, run_sums=2**60))
+
+
+def test_channels_share_a_plaintext_only_where_the_run_stays_hidden() -> None:
+    deep = RowsPlan(rows=11250, bounds=(63, 63), groups=372, columns=12, nodes=16, most_rows=703, run_sums=10**6)
+    assert rows_layout(deep, None, False).lanes == 1
+    assert rows_layout(replace(deep, bounds=(8191, 8191)), None, False).lanes == 2
+    assert rows_layout(replace(deep, run_sums=2**62), None, False).lanes == 2
+
+
+def test_a_slow_link_gets_fewer_bytes_for_more_work() -> None:
+    plan = RowsPlan(rows=22500, bounds=(63, 63), groups=372, columns=12, run_sums=10**6)
+    near, far = rows_layout(plan, None, False), rows_layout(plan, 100.0, False)
+    assert far.merges > 0 == near.merges
+    assert transfer(plan, far) < transfer(plan, near) / 2
+    assert seconds(plan, near, None) < seconds(plan, far, None)
+    assert seconds(plan, far, 100.0) < seconds(plan, near, 100.0)
+
+
+def test_ones_are_counted_for_the_columns_that_meet_in_a_result() -> None:
+    layout = RowsLayout(512, 0, ((30,),), 70)
+    assert layout.ones(100, 3) == 300
+    assert layout.ones(100, 200) == layout.ones(100, 0) == 800
