@@ -38,8 +38,8 @@ class Tried:
 
 CIPHERS = {
     "unencrypted": Tried(Unencrypted(), examples=60, bits=45, head=60, hides=False),
-    "lattice": Tried(Lattice(), examples=20, bits=16, many=9000, head=31, free=frozenset({41})),
-    "lattice, 100 Mbit/s": Tried(Lattice(link_mbit=100), examples=8, bits=16, many=9000, head=31, free=frozenset({41})),
+    "lattice": Tried(Lattice(), examples=20, bits=16, many=9000, head=39, free=frozenset({41})),
+    "lattice, 100 Mbit/s": Tried(Lattice(link_mbit=100), examples=8, bits=16, many=9000, head=39, free=frozenset({41})),
     "Paillier": Tried(Paillier(bits=2048), examples=4, bits=45, many=200, head=64, key_head=8),
 }
 """All of them. Another cipher is another line."""

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_bounds
-from hedgerow.privacy.agreed import SlotsPlan
+from hedgerow.privacy.agreed import SlotsPlan, plan_digest
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SLOTS, plaintext_primes, slots_layout
 
 SECRET = SlotsSecretKey(2)
 PUBLIC = SlotsPublicKey.read(SECRET.public.encode(), 2)
-HEAD = 72
+HEAD = 80
 
 
 def table(plan: SlotsPlan, seed: int = 0) -> NDArray[np.int64]:
@@ -188,7 +188,10 @@ def test_refusals_before_anything_is_sealed_or_answered() -> None:
 def test_an_answer_beyond_the_plan_is_refused_when_it_is_opened() -> None:
     wide, narrow = plan_of(3, 4, 1000), plan_of(3, 4, 1)
     assert slots_layout(wide).moduli == slots_layout(narrow).moduli
-    data = SECRET.seal_slots(np.full((3, 4), 1000), wide).encode()
+    made = SECRET.seal_slots(np.full((3, 4), 1000), wide).encode()
+    with pytest.raises(CipherError, match="not made for the plan"):
+        PUBLIC.read_slots(made, narrow, 4)
+    data = made.replace(plan_digest(wide), plan_digest(narrow))
     with pytest.raises(CipherError, match="larger than any the plan allows"):
         SECRET.open_slots(PUBLIC.slot_sums(PUBLIC.read_slots(data, narrow, 4), np.ones((3, 4), bool)))
 
@@ -271,14 +274,16 @@ def test_secret_keys_are_neither_written_nor_copied_nor_shown() -> None:
 def test_both_paths_read_each_others_tables() -> None:
     plan = plan_of(50, 6)
     values, own_choice = table(plan), choice(plan)
-    for first in (False, True):
-        _native.set_portable_only(first)
-        sealed = SECRET.seal_slots(values, plan)
-        _native.set_portable_only(not first)
-        sums = PUBLIC.slot_sums(sealed, own_choice)
-        _native.set_portable_only(first)
-        assert np.array_equal(SECRET.open_slots(sums)[:, 0], (values * own_choice).sum(axis=1))
-    _native.set_portable_only(False)
+    try:
+        for first in (False, True):
+            _native.set_portable_only(first)
+            sealed = SECRET.seal_slots(values, plan)
+            _native.set_portable_only(not first)
+            sums = PUBLIC.slot_sums(sealed, own_choice)
+            _native.set_portable_only(first)
+            assert np.array_equal(SECRET.open_slots(sums)[:, 0], (values * own_choice).sum(axis=1))
+    finally:
+        _native.set_portable_only(False)
 
 
 def test_the_number_of_threads_does_not_change_what_is_opened() -> None:

@@ -1,6 +1,7 @@
 """What both sides know before anything is sealed, and the shape of the choices; see `additive`."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from hedgerow.errors import CipherError, ParameterError
 
 MOST = 2**62
 """No sum is larger than this, whatever room a cipher has: opened sums are 64-bit integers."""
+
+SLOT_BLOCK = 1024
+"""Rows of slots that are looked at together."""
 
 DISTANCE_BITS = 40
 """What the returns of a whole run tell about the choices, in statistical distance: at most 2 to the minus this."""
@@ -36,7 +40,8 @@ class RowsPlan:
     most_rows: int = 0
     """Rows of the largest node; 0 says that a node may have all of them."""
     run_sums: int = 1
-    """Integers that will be opened in the whole run, over all nodes, groups, channels, plans and keys."""
+    """Integers that will be opened in the whole run, over all nodes, groups, channels, plans and keys; at least those
+    of this plan, however few are named."""
     summand: int = 0
     """Largest absolute value that the answering side may add to a sum (a mask, noise)."""
     parts: int = 1
@@ -48,6 +53,8 @@ class RowsPlan:
         _ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
         _ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
+        own = self.nodes * self.groups * len(self.bounds) * self.parts
+        object.__setattr__(self, "run_sums", max(self.run_sums, own))
         _ensure_room(max(self.most))
 
     @property
@@ -72,7 +79,8 @@ class SlotsPlan:
     choices: int = 1
     """How often choices are made, one upon another, before anything is opened: one by each who answers."""
     run_sums: int = 1
-    """Integers that will be opened in the whole run, over all plans and keys."""
+    """Integers that will be opened in the whole run, over all plans and keys; at least a row's of this plan each,
+    however few are named."""
     summand: int = 0
     """Largest absolute value that each who answers may add to a sum (a mask, noise)."""
     parts: int = 1
@@ -84,6 +92,7 @@ class SlotsPlan:
         _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
         _ensure(self.choices >= 1, "A plan for sums by slot needs at least one choice.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
+        object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)
 
     @property
@@ -113,6 +122,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         columns = len(self.widths)
+        _ensure(self.own_codes.dtype == np.uint8, "The codes of a selection are not bytes.")
         _ensure(self.own_codes.ndim == 2 and self.own_codes.shape[0] == columns >= 1, "A selection has a row a column.")
         _ensure(bool(np.all((self.widths >= 1) & (self.widths <= 256))), "A column has 1 to 256 wanted groups.")
 
@@ -147,8 +157,16 @@ class Nodes:
         fits = len(self) == plan.nodes and self.starts[0] == 0 and self.starts[-1] == len(self.rows)
         fits = fits and bool(np.all(sizes >= 0)) and sizes.max() <= (plan.most_rows or plan.rows)
         _ensure(fits, "The nodes are not those of the plan: another number of them, or one with too many rows.")
+        _ensure(self.rows.dtype == np.int64 == self.starts.dtype, "Rows and nodes are not 64-bit integers.")
         inside = not len(self.rows) or (self.rows.min() >= 0 and self.rows.max() < plan.rows)
         _ensure(bool(inside), "A node names a row that was not sealed.")
+        _ensure(self._distinct(sizes), "A node names a row twice.")
+
+    def _distinct(self, sizes: NDArray[np.int64]) -> bool:
+        if len(self.rows) < 2 or bool(np.all(self.rows[1:] > self.rows[:-1])):
+            return True
+        places = np.sort(np.repeat(np.arange(len(sizes)), sizes) * (int(self.rows.max()) + 1) + self.rows)
+        return bool(np.all(places[1:] > places[:-1]))
 
 
 def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tuple[int, ...]) -> None:
@@ -158,6 +176,24 @@ def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tup
     lowest, highest = values.min(axis=0), values.max(axis=0)
     inside = np.all(highest <= np.array(bounds)) and np.all(lowest >= -np.array(bounds))
     _ensure(bool(inside), "An integer to seal is larger than the plan's bound; nothing was sealed.")
+
+
+def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
+    """Refuses integers of slots of which a choice's sum could be larger than the plan's."""
+    ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
+    if not plan.most_sum:
+        return
+    for first in range(0, plan.rows, SLOT_BLOCK):
+        block = values[first : first + SLOT_BLOCK]
+        positive = np.maximum(block, 0).sum(axis=1)
+        largest = max(int(positive.max()), int((positive - block.sum(axis=1)).max()))
+        _ensure(largest <= plan.most_sum, "Integers of a row can sum to more than the plan allows; nothing was sealed.")
+
+
+def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
+    """A plan in eight bytes, so that a wire form tells for which it was made; with `any_nodes`, whatever is asked."""
+    own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
+    return sha256(f"{type(plan).__name__} {astuple(own)}".encode()).digest()[:8]
 
 
 def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -> None:

@@ -5,15 +5,13 @@ Like sealed things they have no values that other code could take by mistake: on
 
 import math
 import struct
-from dataclasses import astuple, replace
-from hashlib import sha256
 from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
+from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, plan_digest
 
 VERSION = 1
 HEAD = struct.Struct("<2sBB16s8sQQQQ")
@@ -77,7 +75,7 @@ class Clear(Generic[Plan]):
     def encode(self) -> bytes:
         """The wire form: a head with version and sizes, then the integers AS THEY ARE."""
         sizes = _told(self._clear.shape, self._chosen)
-        plan = _digest(self._plan, self.kind)
+        plan = plan_digest(self._plan, self.kind == ROWS)
         head = HEAD.pack(MARK, VERSION, self.kind, self._key, plan, self._parts, *sizes)
         return head + self._clear.astype("<i8").tobytes()
 
@@ -145,7 +143,9 @@ def read(
     found, of_key, of_plan, parts, sizes = read_head(data)
     agreed(found == kind.kind, "These bytes do not hold the kind of sealed integers that was asked for.")
     agreed(of_key == key, "These sealed integers belong to another key.")
-    fits = of_plan == _digest(plan, kind.kind) and sizes == _told(shape, chosen) and 1 <= parts <= plan.parts
+    fits = (
+        of_plan == plan_digest(plan, kind.kind == ROWS) and sizes == _told(shape, chosen) and 1 <= parts <= plan.parts
+    )
     agreed(fits, "These sealed integers were not made for the plan that was agreed on.")
     length = HEAD.size + 8 * math.prod(shape)
     agreed(len(data) == length, "Sealed integers do not have the length that their sizes tell.")
@@ -155,10 +155,3 @@ def read(
 def _told(shape: tuple[int, ...], chosen: int) -> tuple[int, int, int]:
     """The sizes in a head: two or three of the shape, and the choices where there is room, for slots have two."""
     return shape[0], shape[1], shape[2] if len(shape) > 2 else chosen
-
-
-def _digest(plan: RowsPlan | SlotsPlan, kind: int) -> bytes:
-    """A plan in eight bytes, so that a wire form tells for which it was made; rows may be read for any nodes."""
-    own = replace(plan, nodes=1) if isinstance(plan, RowsPlan) and kind == ROWS else plan
-    values = [str(part) for each in astuple(own) for part in (each if isinstance(each, tuple) else (each,))]
-    return sha256(f"{type(plan).__name__} {' '.join(values)}".encode()).digest()[:8]

@@ -4,7 +4,7 @@ Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of 
 sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`. Who sees what:
 
 - the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
-  (RLWE, parameters within the HE standard's table for 128 bits);
+  (RLWE, parameters within the HE standard's table for 128 bits; for switching keys also circular security);
 - the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it,
   and of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole
   run (`lattice_bounds`) nothing else about the choices. The public key's random half is expanded from a seed by the
@@ -33,6 +33,7 @@ from hedgerow.privacy.agreed import (
     ensure_opened,
     ensure_plus,
     ensure_values,
+    plan_digest,
 )
 from hedgerow.privacy.lattice_layout import POLYNOMIAL_BYTES, RowsLayout, rows_layout
 from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
@@ -88,7 +89,7 @@ class LatticePublicKey:
 
     def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
         """What sealed rows say of themselves."""
-        return wire.Header(kind, self.name, plan.rows, layouts.blocks(plan, layout), parts)
+        return wire.Header(kind, self.name, plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
         """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
@@ -115,7 +116,7 @@ class LatticePublicKey:
         if not 1 <= groups <= plan.groups:
             raise ParameterError("Returned sums have at least one group, and no more than the plan.")
         layout = self.layout(plan, told.kind == wire.PUBLIC_SUMS)
-        head = wire.Header(told.kind, self.name, plan.nodes, groups, told.parts)
+        head = wire.Header(told.kind, self.name, plan_digest(plan), plan.nodes, groups, told.parts)
         wire.ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
         sums = LatticeSums(plan, layout, head, self, data)
         if not _native.lattice_check_sums(sums.returned, self.threads):
@@ -133,7 +134,7 @@ class LatticePublicKey:
             ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
         summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
         kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
-        head = wire.Header(kind, self.name, plan.nodes, selection.groups, rows.head.parts)
+        head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
             (self._public, self._switch_for(layout)),
             rows.sealed,

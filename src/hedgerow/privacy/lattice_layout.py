@@ -77,11 +77,6 @@ class RowsLayout:
         shift = 63 + (self.scale // bounds.DROPPED).bit_length()
         return ((bounds.DROPPED << shift) + self.scale // 2) // self.scale, shift
 
-    @property
-    def merge_steps(self) -> tuple[int, ...]:
-        """The switching keys that are used, in order."""
-        return tuple(self.step >> i for i in range(self.merges))
-
     def ones(self, rows: int, columns: int) -> int:
         """Ones of the selections that make one result: at most one for each row and each column it has a part of."""
         return rows * min(bounds.N // self.step, columns or bounds.N)

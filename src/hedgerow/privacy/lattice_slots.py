@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_slots_wire as wire
-from hedgerow.privacy.agreed import SlotsPlan, ensure_opened, ensure_plus, ensure_values
+from hedgerow.privacy.agreed import SlotsPlan, ensure_opened, ensure_plus, ensure_slot_values
 from hedgerow.privacy.lattice_rows import of_kind
 from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SlotsLayout, slots_layout
 from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
@@ -110,7 +110,7 @@ class SlotsPublicKey:
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
         """Seals rows x entries for the key holder."""
-        ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
+        ensure_slot_values(values, plan)
         layout = slots_layout(plan, by_public_key=True)
         head = SlotsHead(layout.primes[0], 1, True, None)
         native = (self._half, self._seed, head.primes)
@@ -211,7 +211,7 @@ class SlotsSecretKey:
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
         """Seals rows x entries: half the size and work of the public key's."""
-        ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
+        ensure_slot_values(values, plan)
         seed = secrets.token_bytes(32)
         head = SlotsHead(slots_layout(plan).primes[0], 1, False, seed)
         native = (self._own_secret, seed, head.primes)

@@ -4,13 +4,13 @@ import struct
 from typing import NamedTuple
 
 from hedgerow.errors import CipherError
-from hedgerow.privacy.agreed import SlotsPlan
+from hedgerow.privacy.agreed import SlotsPlan, plan_digest
 from hedgerow.privacy.lattice_slots_bounds import SLOTS, slots_layout
 
 VERSION = 1
 POLYNOMIAL_BYTES = SLOTS * 27 // 8
 """8192 residues of 27 bits."""
-_HEAD = struct.Struct("<4sBBBBIQI16s32s")
+_HEAD = struct.Struct("<4sBBBBIQI16s8s32s")
 _MARK = b"HGSL"
 _NO_SEED = bytes(32)
 HEAD_BYTES = _HEAD.size
@@ -57,18 +57,20 @@ class SlotsHead(NamedTuple):
         """A version, the sizes, the key's name, the seed."""
         kind = (2 if self.by_public_key else 0) + (0 if self.seed else 1)
         sizes = (self.primes, chosen, self.parts, plan.rows, entries)
-        return _HEAD.pack(_MARK, VERSION, kind, *sizes, key, self.seed or _NO_SEED)
+        return _HEAD.pack(_MARK, VERSION, kind, *sizes, key, plan_digest(plan), self.seed or _NO_SEED)
 
 
 def read_head(data: bytes, key: bytes, plan: SlotsPlan, entries: int, chosen: int) -> SlotsHead:
     """The head of a table under this key; one that does not fit what was agreed on is a CipherError."""
     if len(data) < HEAD_BYTES:
         raise CipherError("A sealed table is shorter than its head.")
-    mark, version, kind, primes, *sizes, name, seed = _HEAD.unpack_from(data)
+    mark, version, kind, primes, *sizes, name, digest, seed = _HEAD.unpack_from(data)
     if mark != _MARK or version != VERSION or kind > 3:
         raise CipherError("A sealed table has another format or version; both sides need the same hedgerow.")
     if name != key:
         raise CipherError("A table was sealed under another key.")
+    if digest != plan_digest(plan):
+        raise CipherError("A sealed table was not made for the plan that was agreed on.")
     parts = sizes[1]
     if sizes != [chosen, parts, plan.rows, entries] or entries not in (1, plan.entries):
         raise CipherError("A sealed table does not have the rows, entries and choices that were agreed on.")

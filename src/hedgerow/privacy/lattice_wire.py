@@ -14,7 +14,7 @@ VERSION = 1
 SEED_BYTES = 32
 NAME_BYTES = 8
 """Of the hash of a public key that its sealed things carry."""
-_HEADER = struct.Struct("<4sBB8sIIIHBBB")
+_HEADER = struct.Struct("<4sBB8s8sIIIHBBB")
 
 HEADER_BYTES = _HEADER.size
 
@@ -31,6 +31,8 @@ class Header:
 
     kind: int
     key: bytes
+    plan: bytes
+    """The plan's digest."""
     first: int
     """Rows, or nodes."""
     second: int
@@ -40,17 +42,17 @@ class Header:
     def encode(self, layout: RowsLayout) -> bytes:
         """The wire form."""
         sizes = (self.first, self.second, self.parts, layout.step, layout.merges, layout.lanes, layout.bits)
-        return _HEADER.pack(b"HLAT", VERSION, self.kind, self.key, *sizes)
+        return _HEADER.pack(b"HLAT", VERSION, self.kind, self.key, self.plan, *sizes)
 
 
 def read_header(data: bytes) -> Header:
     """The header as far as it can be read alone."""
     if len(data) < HEADER_BYTES:
         raise CipherError("Sealed data end before their header does; the run stops.")
-    name, version, kind, key, first, second, parts, *_ = _HEADER.unpack_from(data)
+    name, version, kind, key, plan, first, second, parts, *_ = _HEADER.unpack_from(data)
     if name != b"HLAT" or version != VERSION:
         raise CipherError(f"Sealed data are not of the lattice cipher, version {VERSION}; the run stops.")
-    return Header(kind, key, first, second, parts)
+    return Header(kind, key, plan, first, second, parts)
 
 
 def ensure_wire(data: bytes, expected: Header, layout: RowsLayout, length: int) -> None:

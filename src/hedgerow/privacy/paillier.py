@@ -29,7 +29,7 @@ import numpy as np
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import SealedSlots, SealedSums
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, ensure_opened, ensure_values
+from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, ensure_opened, ensure_slot_values, ensure_values
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier_public import (
     SEAL_BITS,
@@ -69,7 +69,7 @@ class PaillierSecretKey:
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:
         """As with the public key, quicker."""
         ensure_slots(plan, self._ring.bits)
-        ensure_values(values, (plan.rows, plan.entries), (plan.bound,) * plan.entries)
+        ensure_slot_values(values, plan)
         words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
         return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
 

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots
-from hedgerow.privacy.agreed import DISTANCE_BITS, Nodes, RowsPlan, Selection, SlotsPlan, ensure_plus, ensure_values
+from hedgerow.privacy.agreed import (
+    DISTANCE_BITS,
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_plus,
+    ensure_slot_values,
+    ensure_values,
+)
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier_wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read
 
@@ -72,7 +81,7 @@ class PaillierPublicKey:
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:
         """Seals rows x entries; whoever holds the secret key can read them one by one."""
         ensure_slots(plan, self._ring.bits)
-        ensure_values(values, (plan.rows, plan.entries), (plan.bound,) * plan.entries)
+        ensure_slot_values(values, plan)
         words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
         return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
 

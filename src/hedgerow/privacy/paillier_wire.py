@@ -6,7 +6,6 @@ the numbers, each as long as the modulus says, the lowest byte first. Nothing he
 """
 
 import struct
-from dataclasses import astuple, replace
 from functools import cache
 from hashlib import sha256
 from math import gcd, isqrt, prod
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
+from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, plan_digest
 
 VERSION = 1
 MARK = b"HP"
@@ -128,7 +127,7 @@ class PaillierSealed(Generic[Plan]):
         """The wire form: a head with version and sizes, then the ciphertexts."""
         ring = self._ring
         plain = _native.paillier_write(ring.n, self._words, ring.threads)
-        told = (ring.name, _digest(self._plan, self.kind), self._parts, *self._sizes, len(plain))
+        told = (ring.name, plan_digest(self._plan, self.kind == ROWS), self._parts, *self._sizes, len(plain))
         return HEAD.pack(MARK, VERSION, self.kind, ring.bits, *told) + plain.astype("<u8").tobytes()
 
     def __repr__(self) -> str:
@@ -188,7 +187,7 @@ def read(
     _check_start(mark, version)
     agreed(found == kind.kind, "These bytes do not hold the kind of sealed integers that was asked for.")
     agreed(bits == ring.bits and name == ring.name, "These sealed integers belong to another key.")
-    fits = digest == _digest(plan, kind.kind) and tuple(told) == (*sizes, count)
+    fits = digest == plan_digest(plan, kind.kind == ROWS) and tuple(told) == (*sizes, count)
     agreed(fits, "These sealed integers were not made for the plan that was agreed on.")
     agreed(1 <= parts <= plan.parts, "More sealed things were added than the plan allows.")
     length = HEAD.size + count * ring.bits // 4
@@ -208,9 +207,3 @@ def _checked(plain: Words, ring: Ring) -> Words:
     wrong, words = _native.paillier_read(ring.n, plain, ring.threads)
     agreed(not wrong, WRONG.get(wrong, ""))
     return words
-
-
-def _digest(plan: RowsPlan | SlotsPlan, kind: int) -> bytes:
-    """A plan in eight bytes, so that a wire form tells for which it was made; rows may be read for any nodes."""
-    own = replace(plan, nodes=1) if isinstance(plan, RowsPlan) and kind == ROWS else plan
-    return sha256(f"{type(plan).__name__} {astuple(own)}".encode()).digest()[:8]

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan, ensure_opened, ensure_plus, ensure_values
+from hedgerow.privacy.agreed import (
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_opened,
+    ensure_plus,
+    ensure_slot_values,
+    ensure_values,
+)
 from hedgerow.privacy.clear import (
     HEAD,
     KEY,
@@ -56,7 +65,7 @@ class UnencryptedPublicKey:
 
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
         """Checks rows x entries and keeps them AS THEY ARE."""
-        ensure_values(values, (plan.rows, plan.entries), (plan.bound,) * plan.entries)
+        ensure_slot_values(values, plan)
         return ClearSlots(values.copy(), plan, self._key)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> ClearRows:
