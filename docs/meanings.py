@@ -88,8 +88,8 @@ RUN_FILE = {
     },
     "privacy": {
         "protection": "horizontal. masked: the driver reads sums over all parties only. plain: it reads every party's "
-        "own sums, from which rows can be reconstructed. Vertical. lattice: not there yet. paillier: passive parties "
-        "get sealed gradients. plain: they read every gradient, and with it the labels",
+        "own sums, from which rows can be reconstructed. Vertical. lattice, paillier: passive parties get "
+        "sealed gradients. plain: they read every gradient, and with it the labels",
         "i_accept_disclosure": "must be true for plain",
         "allow_two": "lets two real parties run under masks, each of which can learn the other's sums; every owner's "
         "policy must allow it too. A simulation of two runs in any case, and says so",
@@ -202,7 +202,7 @@ CONFIGURATION = {
     "partition": "1 cuts the one file of `data` evenly into `n_parties`, by rows or in a vertical run by columns",
     "partition_mode": "must fit `mode`",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is the lattice of "
-    "a vertical run, which is not there yet, and refused of others; `dp` is refused",
+    "a vertical run, and refused of others; `dp` is refused",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",

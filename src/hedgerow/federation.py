@@ -5,6 +5,7 @@ from typing import Literal
 
 from hedgerow.errors import ParameterError
 from hedgerow.plan import CutPoints, Protection
+from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 
 
@@ -73,7 +74,7 @@ class Vertical:
     `active` names it; without a name it is the one party whose table has labels.
     """
 
-    privacy: Paillier | NoPrivacy
+    privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
     active: str | None = None
 
 

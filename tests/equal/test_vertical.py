@@ -59,12 +59,23 @@ def test_early_stopping_follows_the_validation_rows():
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_forest_under_encryption_is_the_pooled_one_too(n):
+def test_the_forest_under_paillier_is_the_pooled_one_too(n):
     X, signal = values(80)
     table = Table.of(X, labels("two", signal))
     params = params_of(n_estimators=1, max_depth=2)
     fed = vertical(partition.columns(table, n=n), params, protection="paillier", key_bits=2048)
     assert same(fed.whole(), pooled_model(table, params))
+
+
+@pytest.mark.parametrize("link_mbit", [None, 100.0])
+@pytest.mark.parametrize("case", ["logistic", "softmax", "squared", "rows and columns drawn", "6 bits"])
+def test_the_forest_under_lattice_encryption_is_the_pooled_one_too(case, link_mbit):
+    kind, goal, params = CASES[case]
+    X, signal = values(250)
+    table = Table.of(X, labels(kind, signal))
+    goal, params = Goal(**goal), params_of(**params)
+    fed = vertical(partition.columns(table, n=3), params, goal, protection="lattice", link_mbit=link_mbit)
+    assert same(fed.whole(), pooled_model(table, params, goal))
 
 
 def test_columns_of_categories_make_a_model_that_can_be_saved():

@@ -16,4 +16,4 @@ def cipher_of(plan: Plan) -> Cipher:
         return Paillier(plan.key_bits)
     if plan.protection == "plain":
         return Unencrypted()
-    raise ParameterError(f'This hedgerow has no {plan.protection} encryption; use protection = "paillier".')
+    raise ParameterError(f"{plan.protection!r} hides no gradients; a vertical run needs lattice or paillier.")

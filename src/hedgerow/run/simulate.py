@@ -16,6 +16,7 @@ from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.plan import Align, Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL
+from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log
@@ -92,8 +93,11 @@ def federated_plan(
     )
 
 
-def ciphered(privacy: Paillier | NoPrivacy) -> dict[str, Any]:
+def ciphered(privacy: Lattice | Paillier | NoPrivacy) -> dict[str, Any]:
     """What a plan says of its cipher."""
+    if isinstance(privacy, Lattice):
+        speed = privacy.link_mbit
+        return {"protection": "lattice", "link_mbit": None if speed is None else float(speed)}
     if isinstance(privacy, Paillier):
         return {"protection": "paillier", "key_bits": privacy.bits}
     return {"protection": privacy.protection}
