@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.federation import Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.federation import Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, Vertical, WholeTrees
 from hedgerow.model import Model
 from hedgerow.saved import load_model
 from hedgerow.trees.boost import Round
@@ -21,11 +21,14 @@ __all__ = [
     "GBDTClassifier",
     "GBDTRegressor",
     "Horizontal",
+    "Lattice",
     "Model",
     "NoPrivacy",
+    "Paillier",
     "Round",
     "SecureAggregation",
     "Table",
+    "Vertical",
     "WholeTrees",
     "load_model",
     "partition",

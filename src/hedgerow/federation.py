@@ -79,5 +79,16 @@ class Vertical:
 
 
 Federation = Horizontal | Vertical | WholeTrees
+__all__ = [
+    "LEAST_CUT_ROWS",
+    "Federation",
+    "Horizontal",
+    "Lattice",
+    "NoPrivacy",
+    "Paillier",
+    "SecureAggregation",
+    "Vertical",
+    "WholeTrees",
+]
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
