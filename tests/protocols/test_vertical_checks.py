@@ -7,7 +7,7 @@ import pytest
 from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, PrivacyError
 from hedgerow.plan import Goal
 from hedgerow.wire import encode
 
@@ -113,14 +113,25 @@ def test_every_row_has_one_side(left):
 
 
 def test_a_tree_grows_no_deeper_than_the_plan():
+    """Of a tree of two levels the second is cut last, and nobody needs to be told where its rows went."""
     party, request = stopped(step(m.AskSealedSums, 0, 1))
     party.answer(encode(request))
     bits = (party.owner.own_table.n_rows + 7) // 8
     below = m.Moves(np.array([0, 0]), np.array([1, 2]), np.array([3, 5]), np.zeros(bits, np.uint8))
-    down = replace(request, level=2, moves=below, nodes=nodes((0, 3)))
-    party.answer(encode(down))
-    deeper = m.Moves(np.array([0]), np.array([3]), np.array([7]), np.zeros(bits, np.uint8))
-    refuses(party, replace(request, level=3, moves=deeper, nodes=nodes((0, 7))), "or too deep")
+    refuses(party, replace(request, level=2, moves=below, nodes=nodes((0, 3))), "or too deep")
+
+
+def test_a_node_is_summed_once():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    party.answer(encode(request))
+    nothing = m.Moves(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.uint8))
+    refuses(party, replace(request, level=2, moves=nothing), LOWEST)
+
+
+def test_no_more_sums_are_given_than_the_run_was_to_open():
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    party.passive.returned = party.passive.begun.run_sums
+    refuses(party, request, "more sums than the run was to open", PrivacyError)
 
 
 # Sides
@@ -177,13 +188,34 @@ def test_a_round_is_ended_that_was_begun():
         ({"n_trees": 0}, "sizes do not fit"),
         ({"n_trees": 10**9}, "sizes do not fit"),
         ({"groups": 1}, "sizes do not fit"),
+        ({"run_sums": 1}, "sizes do not fit"),
         ({"done": 1}, "trees that this party did not help to grow"),
+        ({"done": 2**63}, "trees that this party did not help to grow"),
         ({"done": -1}, "trees that this party did not help to grow"),
     ],
 )
 def test_a_run_begins_with_sizes_that_fit(change, match):
     party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
     refuses(party, replace(request, **change), match)
+
+
+def test_a_run_goes_on_only_with_the_same_sizes_and_after_the_last_trees():
+    party, request = stopped(lambda r: isinstance(r, m.KeepPart))
+    begun = party.passive.begun
+    refuses(party, replace(begun, done=2, bound=begun.bound * 2), "changes the sizes")
+    refuses(party, replace(begun, done=0), "trees that this party did not help to grow")
+    assert party.answer(encode(replace(begun, done=1)))
+    assert request.n_trees == 2
+
+
+def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
+    party, request = stopped(step(m.AskSides, 0, 1))
+    party.answer(encode(request))
+    refuses(party, request, LOWEST)
+    party, moved = stopped(step(m.AskSealedSums, 0, 1))
+    assert party.passive.told
+    other = replace(moved.moves, left=changed(moved.moves.left, 0, int(moved.moves.left[0]) ^ 1))
+    refuses(party, replace(moved, moves=other), "otherwise than this party told")
 
 
 def test_columns_are_asked_for_first():

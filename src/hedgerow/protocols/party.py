@@ -30,7 +30,7 @@ from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
-BYTES_A_ROW = 2048
+BYTES_A_ROW = 16 << 10
 """At least as many as the sealed gradients of a row take."""
 
 BYTES_A_NODE = 128

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.messages import (
     AskSealedSums,
     AskSides,
@@ -39,9 +40,12 @@ from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
-CUT, LEAF, LOWEST = 1, 2, 3
+CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
+"""What a node is: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 MOST_TREES = 1000
 """Trees of a round: one a class."""
+MOST_PLACES = 1 << 29
+"""Trees of a round times rows."""
 
 
 class OwnCuts(NamedTuple):
@@ -86,6 +90,8 @@ class PassiveRows:
         self.kept: list[OwnCuts] = [] if keeps is None else keeps.read()
         self.begun: BeginSealed | None = None
         self.round, self.level, self.finished = -1, 0, True
+        self.returned = 0
+        """Sums given so far."""
 
     def describe(self) -> OwnColumns:
         """What becomes known: numbers of columns and bins."""
@@ -93,9 +99,15 @@ class PassiveRows:
 
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
-        if not 1 <= request.n_trees <= MOST_TREES or request.groups < int(self.widths.sum()):
+        trees, width = request.n_trees, int(self.widths.sum())
+        fits = 1 <= trees <= MOST_TREES and trees * self.own.matrix.n_rows <= MOST_PLACES and request.groups >= width
+        least = 2 * width * trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
+        if not fits or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
-        if request.done < 0 or [kept.round for kept in self.kept[: request.done]] != list(range(request.done)):
+        if self.begun is not None and astuple(request)[1:] != astuple(self.begun)[1:]:
+            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        known = len(self.kept)
+        if not max(known - 1, 0) <= request.done <= known:
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
         del self.kept[request.done :]
         self.begun, self.round, self.finished = request, request.done - 1, True
@@ -105,11 +117,15 @@ class PassiveRows:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun = self._follow(request)
         nodes = _nodes(request.nodes.tree, request.nodes.node)
-        if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+        if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
+        self.level = request.level + 1
         asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)
         if asked.plan is None:
             return SealedSums(b"")
+        self.returned += 2 * len(nodes.tree) * int(self.widths.sum())
+        if self.returned > begun.run_sums:
+            raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         if asked.sealed_now(request.level):
             self.sealed_gradients, self.public_key = request.sealed_gradients, request.public_key
             self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)
@@ -129,7 +145,6 @@ class PassiveRows:
             raise ProtocolError("The active party asks for another step than the next.")
         elif len(request.moves.tree):
             self._move(request.moves)
-        self.level = request.level + 1
         return self.begun
 
     def _start(self, round_: int, n_trees: int) -> None:
@@ -141,10 +156,14 @@ class PassiveRows:
         self.status[:, 0] = LOWEST
         self.sizes = np.ones(n_trees, np.int64)
         self.cuts: list[Cuts] = []
+        self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
+        """The sides that were told at nodes of the lowest level."""
+        self.sealed_gradients = self.public_key = b""
 
     def _move(self, moves: Moves) -> None:
         nodes = _nodes(moves.tree, moves.node)
-        if self.depth >= self.params.max_depth or not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+        lowest = _native.name_nodes(self.status, nodes, (LOWEST, ASKED), 0)
+        if self.depth + 1 >= self.params.max_depth or not lowest:
             raise ProtocolError("The active party moves rows of nodes that are not at the lowest level, or too deep.")
         tree = nodes.tree
         rank = np.arange(len(tree)) - np.searchsorted(tree, tree)
@@ -154,13 +173,26 @@ class PassiveRows:
         if most > self.status.shape[1]:
             self.status = np.concatenate([self.status, np.zeros((len(self.status), most), np.uint8)], axis=1)
         left = _split(moves.left, [int(part.sizes(nodes).sum()) for part in self.parts])
+        self._check_told(nodes, left)
         for part, sides in zip(self.parts, left, strict=True):
             part.divide_by(nodes, moves.child, sides)
-        self.status[self.status == LOWEST] = LEAF
+        self.status[self.status >= LOWEST] = LEAF
         self.status[tree, nodes.node] = CUT
         self.status[tree, moves.child] = self.status[tree, moves.child + 1] = LOWEST
         self.sizes += 2 * np.bincount(tree, minlength=len(self.sizes))
         self.depth += 1
+        self.told = {}
+
+    def _check_told(self, nodes: Nodes, left: Sequence[NDArray[np.bool_]]) -> None:
+        """Rows go where this party said they do at its own cuts."""
+        places = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
+        by_node = [
+            np.split(sides, np.cumsum(part.sizes(nodes))[:-1]) for part, sides in zip(self.parts, left, strict=True)
+        ]
+        for i, place in enumerate(places):
+            told = self.told.get(place)
+            if told is not None and not all(np.array_equal(a, b[i]) for a, b in zip(told, by_node, strict=True)):
+                raise ProtocolError("The active party moves rows otherwise than this party told at its own cut.")
 
     def sides(self, request: AskSides) -> Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
@@ -172,14 +204,19 @@ class PassiveRows:
         if alike != {n} or not n or len(listed.left_bins) != 4 * n:
             raise ProtocolError("The active party's cuts are not well formed.")
         nodes = _nodes(listed.tree, listed.node)
-        if not _native.name_nodes(self.status, nodes, (LOWEST,), 0):
+        places = list(zip(listed.tree.tolist(), listed.node.tolist(), strict=True))
+        lowest = _native.name_nodes(self.status, nodes, (LOWEST, ASKED), 0)
+        if not lowest or not self.told.keys().isdisjoint(places):
             raise ProtocolError("The active party cuts a node that is not at the lowest level, or twice.")
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(nodes, listed.child, listed.column, listed.bin, listed.missing_left, sets)
         self._check_places(cuts)
         self.cuts.append(cuts)
-        left = np.concatenate([part.sides(cuts) for part in self.parts])
-        return Sides(np.packbits(left, bitorder="little"))
+        left = [part.sides(cuts) for part in self.parts]
+        ends = [np.cumsum(part.sizes(nodes))[:-1] for part in self.parts]
+        by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
+        self.told |= {place: list(sides) for place, sides in zip(places, by_node, strict=True)}
+        return Sides(np.packbits(np.concatenate(left), bitorder="little"))
 
     def _check_places(self, cuts: Cuts) -> None:
         """Each cut must be one of this party's own grid; checked as if it were alone in a tree of its own."""

@@ -46,13 +46,18 @@ from hedgerow.messages import (
 from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
+from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.splits import Cuts, Nodes
+from hedgerow.wire import MOST_SMALL
 
-Ask = Callable[[Mapping[str, Request]], dict[str, Answer]]
-"""Asks parties, each its own request; whoever does not answer ends the attempt."""
+Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
+"""Asks parties, each its own request, for answers of at most so many bytes; who does not answer ends the attempt."""
+
+BYTES_A_SUM = 32 << 10
+"""At least as many as a sealed sum takes on its way back."""
 
 
 _NONE = np.empty(0, np.int64)
@@ -123,8 +128,9 @@ class VerticalRows:
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
-        self.begin = BeginSealed(done, n_trees, bound, total, columns, 2 * total * most_nodes)
-        self.ask(dict.fromkeys(self.groups, self.begin))
+        # Twice what all trees need: a level may be asked for again after a loss.
+        self.begin = BeginSealed(done, n_trees, bound, total, columns, 4 * total * most_nodes)
+        self.ask(dict.fromkeys(self.groups, self.begin), MOST_SMALL)
 
     @property
     def clipped(self) -> int:
@@ -163,7 +169,8 @@ class VerticalRows:
 
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        answers = self.ask(dict.fromkeys(self.groups, request))
+        n_sums = 2 * len(request.nodes.tree) * max(self.groups.values())
+        answers = self.ask(dict.fromkeys(self.groups, request), min(MOST_SMALL + BYTES_A_SUM * n_sums, MOST_BYTES))
         if plan is None:
             return {}
         opened = {}
@@ -204,7 +211,8 @@ class VerticalRows:
             elif len(at):
                 asked[owned.party] = (at, AskSides(self.round, self.level, cut_list(mine)))
         if asked:
-            answers = self.ask({party: request for party, (_, request) in asked.items()})
+            requests = {party: request for party, (_, request) in asked.items()}
+            answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
             for party, (at, _) in asked.items():
                 sides = _told_sides(answers[party], party, self.own.parts, cuts.nodes.at(at))
                 _fill(left, self.own.parts, cuts.nodes, at, sides)
@@ -218,7 +226,7 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.ask(dict.fromkeys(self.groups, EndRound(self.round)))
+        self.ask(dict.fromkeys(self.groups, EndRound(self.round)), MOST_SMALL)
         self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
