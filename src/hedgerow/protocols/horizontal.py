@@ -31,6 +31,7 @@ from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, NodeList
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, cut_list, nodes_of
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
@@ -51,9 +52,6 @@ def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
     order = np.argsort(_native.draws(numbers, plan.params.random_state, (PARTIES << 60) | round_), kind="stable")
     return tuple(sorted(int(numbers[i]) for i in order[:n]))
 
-
-CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
-"""What a node is to a party: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 
 WRONG = {
     1: "cuts a node that is not at the lowest level, or twice",
@@ -109,7 +107,7 @@ class HorizontalRows:
 
     def _opened(self, kind: type[AskHistograms | AskLeafSums], nodes: Nodes, n_words: int) -> NDArray[np.int64]:
         while True:
-            cuts, listed = _cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
+            cuts, listed = cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
             request = kind(self.round, self.level, self.parties, cuts, listed)
             try:
                 words = self.circle.opened_sum(request, n_words, self.parties)
@@ -160,11 +158,6 @@ class HorizontalRows:
         return self._metric_sums
 
 
-def _cut_list(cuts: Cuts) -> CutList:
-    nodes = cuts.nodes
-    return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
-
-
 class Growing:
     """A party's side: its rows on their way down the trees, and the checks of what it is told."""
 
@@ -184,7 +177,7 @@ class Growing:
     def histograms(self, request: AskHistograms) -> NDArray[np.int64]:
         """Own sums at the nodes asked for."""
         self._follow(request)
-        nodes = _nodes(request.nodes)
+        nodes = nodes_of(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The driver asks for nodes that are not at the lowest level, or twice.")
         parts = [self.rows.histograms(nodes).reshape(-1)]
@@ -195,7 +188,7 @@ class Growing:
     def leaf_sums(self, request: AskLeafSums) -> NDArray[np.int64]:
         """Own sums at all leaves."""
         self._follow(request)
-        leaves = _nodes(request.leaves)
+        leaves = nodes_of(request.leaves.tree, request.leaves.node)
         self._check_leaves(leaves)
         return self.rows.leaf_sums(leaves).reshape(-1)
 
@@ -204,7 +197,7 @@ class Growing:
         if not self.level or (request.round, request.level) != (self.round, self.level):
             raise ProtocolError("The driver finishes a round that this party did not grow.")
         if not self.finished:
-            leaves = _nodes(request.leaves)
+            leaves = nodes_of(request.leaves.tree, request.leaves.node)
             self._check_leaves(leaves)
             if len(request.values) != len(leaves.tree):
                 raise ProtocolError("The driver's values are not as many as the leaves.")
@@ -273,19 +266,13 @@ class Growing:
             raise ProtocolError("The leaves that the driver names do not divide the rows of this party.")
 
 
-def _nodes(listed: NodeList) -> Nodes:
-    if listed.tree.shape != listed.node.shape:
-        raise ProtocolError("A list of nodes is not well formed.")
-    return Nodes(listed.tree, listed.node)
-
-
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:
     cuts = joined_cuts([NO_CUTS, *levels])
     by_set = cuts.bin < 0
     thresholds = np.where(by_set, np.float32(0), grid.thresholds(cuts.column, cuts.bin))
     order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
     told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
-    leaves = _nodes(request.leaves)
+    leaves = nodes_of(request.leaves.tree, request.leaves.node)
     last = np.lexsort((leaves.node, leaves.tree))
     sets = cuts.left_bins[order][by_set[order]]
     return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])

@@ -33,6 +33,7 @@ from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import Selection
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
@@ -40,8 +41,6 @@ from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
-CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
-"""What a node is: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 MOST_TREES = 1000
 """Trees of a round: one a class."""
 MOST_PLACES = 1 << 29
@@ -116,7 +115,7 @@ class PassiveRows:
     def sums(self, request: AskSealedSums) -> SealedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun = self._follow(request)
-        nodes = _nodes(request.nodes.tree, request.nodes.node)
+        nodes = nodes_of(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
         self.level = request.level + 1
@@ -161,7 +160,7 @@ class PassiveRows:
         self.sealed_gradients = self.public_key = b""
 
     def _move(self, moves: Moves) -> None:
-        nodes = _nodes(moves.tree, moves.node)
+        nodes = nodes_of(moves.tree, moves.node)
         lowest = _native.name_nodes(self.status, nodes, (LOWEST, ASKED), 0)
         if self.depth + 1 >= self.params.max_depth or not lowest:
             raise ProtocolError("The active party moves rows of nodes that are not at the lowest level, or too deep.")
@@ -172,7 +171,8 @@ class PassiveRows:
         most = int(moves.child.max()) + 2
         if most > self.status.shape[1]:
             self.status = np.concatenate([self.status, np.zeros((len(self.status), most), np.uint8)], axis=1)
-        left = _split(moves.left, [int(part.sizes(nodes).sum()) for part in self.parts])
+        sizes = [int(part.sizes(nodes).sum()) for part in self.parts]
+        left = sides_of(moves.left, sizes, "The active party did not tell the side of every row.")
         self._check_told(nodes, left)
         for part, sides in zip(self.parts, left, strict=True):
             part.divide_by(nodes, moves.child, sides)
@@ -203,7 +203,7 @@ class PassiveRows:
         alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
         if alike != {n} or not n or len(listed.left_bins) != 4 * n:
             raise ProtocolError("The active party's cuts are not well formed.")
-        nodes = _nodes(listed.tree, listed.node)
+        nodes = nodes_of(listed.tree, listed.node)
         places = list(zip(listed.tree.tolist(), listed.node.tolist(), strict=True))
         lowest = _native.name_nodes(self.status, nodes, (LOWEST, ASKED), 0)
         if not lowest or not self.told.keys().isdisjoint(places):
@@ -277,16 +277,3 @@ def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keep
 
     held_out = None if valid is None else sample(valid.aligned(own.columns))
     return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps)
-
-
-def _nodes(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:
-    if tree.shape != node.shape:
-        raise ProtocolError("A list of nodes is not well formed.")
-    return Nodes(tree, node)
-
-
-def _split(bits: NDArray[np.uint8], sizes: Sequence[int]) -> list[NDArray[np.bool_]]:
-    if len(bits) != (sum(sizes) + 7) // 8:
-        raise ProtocolError("The active party did not tell the side of every row.")
-    left = np.unpackbits(bits, count=sum(sizes), bitorder="little").astype(np.bool_)
-    return np.split(left, np.cumsum(sizes)[:-1])

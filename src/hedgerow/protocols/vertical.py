@@ -11,13 +11,17 @@
                                     <-----------  Sides
   every tree:
     EndRound                        ----------->  its part of the tree is complete
+  at the end:
+    KeepPart(model id)              ----------->  keeps its part of the model
+  (before all this, where rows are not given in one order: `align`)
 
 Sees in the clear.  Active: sums per node, numbered column and bin; the owner of each cut; sides of rows at chosen cuts.
                     Passive: which rows share a node; its own cuts.  Nobody: another's values, thresholds, gradients.
                     (Without encryption a passive party reads every gradient, and with it the labels.)
 
-A passive party checks what it is told: nodes at the lowest level, cuts of its own grid, no more depth or trees than the
-plan's. The key is new for every tree, so that sums of two trees have nothing in common.
+A passive party checks what it is told: nodes at the lowest level, each summed once and cut once, cuts of its own grid,
+rows that go where it said, no more depth, trees or sums than the plan's (`passive`). The
+key is new for every tree, so that sums of two trees have nothing in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +38,6 @@ from hedgerow.messages import (
     AskSealedSums,
     AskSides,
     BeginSealed,
-    CutList,
     EndRound,
     Moves,
     NodeList,
@@ -46,6 +49,7 @@ from hedgerow.messages import (
 from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
+from hedgerow.protocols.told_cuts import cut_list, sides_of
 from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
@@ -58,7 +62,6 @@ Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
 
 BYTES_A_SUM = 32 << 10
 """At least as many as a sealed sum takes on its way back."""
-
 
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
@@ -290,12 +293,6 @@ def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: ND
     return out
 
 
-def cut_list(cuts: Cuts) -> CutList:
-    """Cuts as they travel."""
-    nodes = cuts.nodes
-    return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
-
-
 def _at(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
     """Some cuts, their columns counted from `first`."""
     column = (cuts.column[at] - first).astype(np.int32)
@@ -318,8 +315,7 @@ def _fill(
 
 
 def _told_sides(answer: Answer, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
-    sizes = [int(part.sizes(nodes).sum()) for part in parts]
-    if not isinstance(answer, Sides) or len(answer.left) != (sum(sizes) + 7) // 8:
-        raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
-    left = np.unpackbits(answer.left, count=sum(sizes), bitorder="little").astype(np.bool_)
-    return np.split(left, np.cumsum(sizes)[:-1])
+    refusal = f"Party {party!r} did not tell the sides of the rows it was asked about."
+    if not isinstance(answer, Sides):
+        raise ProtocolError(refusal)
+    return sides_of(answer.left, [int(part.sizes(nodes).sum()) for part in parts], refusal)
