@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +12,8 @@ import hedgerow
 from hedgerow.audit import Line
 from hedgerow.errors import RunError
 from hedgerow.messages import Disclosure, disclosures
+from hedgerow.protocols.driving import State
+from hedgerow.protocols.passive import GAVE
 
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
@@ -72,6 +74,28 @@ def said(lines: Iterable[Line]) -> list[dict[str, Any]]:
         {"party": party, "direction": way, "type": kind, "messages": count[party, way, kind], "bytes": n}
         for (party, way, kind), n in sorted(volume.items())
     ]
+
+
+def learnt(state: State, bits: int) -> dict[str, Any]:
+    """What the active party of a vertical run has learnt of passive columns' bins, and how much sums could have told.
+
+    `bits` are those of gradients. A sum carries at most `bits_each`, whatever the active party had sealed.
+    """
+    if state.learnt is None:
+        return {}
+    columns, bound = state.learnt.told(), 1 << (bits - 1)
+    hold = Counter[str]()
+    for column in columns:
+        hold[column.party] += round(column.entropy * state.learnt.n_rows)
+    sums = [{**entry, "bits_of_bins": hold[entry["party"]]} for entry in state.learnt.opened(bound)]
+    told = {"rows": len(state.learnt.rows), "columns": [asdict(column) for column in columns], "sums": sums}
+    return {"learnt": told}
+
+
+def sums_given(lines: Iterable[Line]) -> dict[str, int]:
+    """How many sums a passive party gave, by its own log."""
+    given = [line["sums"] for line in lines if line["event"] == GAVE]
+    return {"sums_given": sum(n for n in given if isinstance(n, int))} if given else {}
 
 
 def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
