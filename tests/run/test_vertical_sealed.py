@@ -301,7 +301,9 @@ def test_both_manifests_say_what_was_learnt_and_a_simulation_says_the_same(seale
     assert all(0 <= c["sides"] <= c["sides_and_sums"] <= 1 for c in columns)
     assert max(c["sides"] for c in columns) > 0.1
     sums = {entry["party"]: entry for entry in own["learnt"]["sums"]}
-    assert sums["bob"]["sums"] == bob["sums_given"] > 0
+    assert {key: sums["bob"][key] for key in ("sums", "bits_at_most")} == bob["given"]
+    assert bob["given"]["sums"] > 0
+    assert sums["carol"]["bits_of_bins"] == pytest.approx(sum(160 * c["entropy"] for c in columns[1:]), rel=0.1)
     assert "learnt" not in bob
 
 
@@ -318,5 +320,5 @@ def test_a_run_that_was_stopped_counts_what_was_learnt_before(sealed, made, tmp_
             party.ended(60)
     first, now = (json.loads((w.folder / "alice" / "manifest.json").read_text()) for w in (sealed[0], world))
     assert now["learnt"] == first["learnt"]
-    given = [json.loads((w.folder / "bob" / "manifest.json").read_text())["sums_given"] for w in (sealed[0], world)]
+    given = [json.loads((w.folder / "bob" / "manifest.json").read_text())["given"] for w in (sealed[0], world)]
     assert given[0] == given[1]

@@ -10,7 +10,6 @@ which sums at the first root tell. The share that was told is 1 - (mean entropy 
 """
 
 from dataclasses import dataclass, field
-from math import log2
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import RunError
-from hedgerow.protocols.vertical import Joint, bins_of, wanted
+from hedgerow.protocols.vertical import Joint, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -64,8 +63,8 @@ class LearntBins:
     """Rows x passive bins: whether sides, or sides and sums, leave the bin open."""
     full: Ints
     """Sums of hessians at the first root."""
-    asked: int = 0
-    """Nodes whose sums were opened."""
+    opened: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The sums of each party that were opened, and the bits that they can carry at most, whatever was sealed."""
     _known: dict[tuple[int, int], Ints] = field(default_factory=dict)
     _sibling: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Of a child, its parent and its sibling."""
@@ -98,7 +97,6 @@ class LearntBins:
         told = opened[:, self.at]
         if not self.full.any():
             self.full = told[0, :, 1].copy()
-        self.asked += len(nodes.tree)
         asked = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
         new = dict(zip(asked, told, strict=True))
         for (tree, node), sums in list(new.items()):
@@ -181,21 +179,17 @@ class LearntBins:
         logs = np.add.reduceat(open_ * np.log2(weights), self.starts, axis=1)
         return np.asarray((np.log2(total) - logs / total).sum(axis=0), np.float64)
 
-    def opened(self, bound: int) -> list[dict[str, Any]]:
-        """For every passive party, the sums of this run and the most bits that one can carry, whatever was sealed."""
-        out, first = [], 0
-        for party, n in self.owners:
-            per_node = 2 * int(wanted(self.widths[first : first + n]).sum())
-            out.append({"party": party, "sums": self.asked * per_node, "bits_each": bits_a_sum(self.n_rows, bound)})
-            first += n
-        return out
+    def count(self, party: str, sums: int, bits: int) -> None:
+        """So many more sums of a party were opened, with room for so many bits."""
+        before = self.opened.get(party, (0, 0))
+        self.opened[party] = (before[0] + sums, before[1] + bits)
 
     def packed(self) -> bytes:
         """All of it, to be kept by the active party for itself."""
         arrays = (self.columns, self.widths, self.at, self.rows, self.full)
         bits = tuple(np.packbits(array).tobytes() for array in (self.by_sides, self.by_both))
         raw = tuple(np.asarray(array, np.int64).tobytes() for array in arrays)
-        return msgspec.msgpack.encode(_Packed(self.owners, self.n_rows, self.asked, raw, bits))
+        return msgspec.msgpack.encode(_Packed(self.owners, self.n_rows, self.opened, raw, bits))
 
     @classmethod
     def unpacked(cls, content: bytes) -> "LearntBins":
@@ -208,20 +202,15 @@ class LearntBins:
             sides, all_ = (array.reshape(len(rows), len(at)) for array in both)
         except (msgspec.DecodeError, ValueError):
             raise RunError("What was kept of the sides and sums is damaged; start again in another folder.") from None
-        return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.asked)
+        return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
 
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
     owners: tuple[tuple[str, int], ...]
     n_rows: int
-    asked: int
+    opened: dict[str, tuple[int, int]]
     arrays: tuple[bytes, ...]
     bits: tuple[bytes, ...]
-
-
-def bits_a_sum(n_rows: int, bound: int) -> float:
-    """The most that one opened sum can carry: an integer from -rows x bound to rows x bound, and checked to be one."""
-    return round(log2(2 * n_rows * bound + 1), 1)
 
 
 def _one(tree: int, node: int) -> Nodes:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.protocols.learnt_bins import LearntBins
-from hedgerow.protocols.vertical import VerticalRows
+from hedgerow.protocols.vertical import Asked, VerticalRows
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -25,8 +25,13 @@ class NotedRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """The sums, noted."""
-        out = self.rows.histograms(nodes)
-        self.learnt.sums(nodes, out, self.rows.own.parts[0], self.rows.own_gradients)
+        rows, part = self.rows, self.rows.own.parts[0]
+        out = rows.histograms(nodes)
+        self.learnt.sums(nodes, out, part, rows.own_gradients)
+        plan = Asked.of(rows.begin, part, nodes, rows.cipher.seals_once).plan
+        if plan is not None:
+            for party, groups in rows.groups.items():
+                self.learnt.count(party, 2 * len(nodes.tree) * groups, rows.cipher.room(plan, groups))
         return out
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:

@@ -162,9 +162,10 @@ class Party:
 
     def _give(self, passive: PassiveRows, request: m.AskSealedSums) -> m.SealedSums:
         """Sealed sums; how many is noted before they leave, so that a process after this one counts on."""
-        before = passive.returned
+        before, carried = passive.returned, passive.carried
         reply = passive.sums(request)
-        self.log.note(GAVE, run=self.plan.digest.hex(), sums=passive.returned - before)
+        new = {"sums": passive.returned - before, "bits": passive.carried - carried}
+        self.log.note(GAVE, run=self.plan.digest.hex(), **new)
         if self.owner.durable:
             self.log.sync()
         return reply

@@ -95,7 +95,8 @@ class PassiveRows:
         self.round, self.level, self.finished = -1, 0, True
         self.returned = 0
         """Sums given so far, also by processes before this one."""
-        self.most_sums = 0
+        self.most_sums = self.carried = 0
+        """Bits that the sums of this process can carry at most, whatever was sealed."""
 
     def describe(self) -> OwnColumns:
         """What becomes known: numbers of columns and bins."""
@@ -131,6 +132,7 @@ class PassiveRows:
         self.returned += 2 * len(nodes.tree) * int(self.widths.sum())
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
+        self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
         if asked.sealed_now(request.level):
             self.sealed_gradients, self.public_key = request.sealed_gradients, request.public_key
             self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)

@@ -142,8 +142,7 @@ def _federated(local: _Local) -> Outcome:
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
-        bits = plan.params.gradient_bits
-        beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.learnt(state, bits)}
+        beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.learnt(state)}
         return local.finish(folder, {"": model}, beside, seconds)
 
 

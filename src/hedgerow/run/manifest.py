@@ -18,6 +18,7 @@ from hedgerow.protocols.passive import GAVE
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
 SENT, RECEIVED = "sent", "received"
+_GIVEN = {"sums": "sums", "bits_at_most": "bits"}
 
 
 @dataclass(frozen=True)
@@ -76,26 +77,30 @@ def said(lines: Iterable[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def learnt(state: State, bits: int) -> dict[str, Any]:
-    """What the active party of a vertical run has learnt of passive columns' bins, and how much sums could have told.
+def learnt(state: State) -> dict[str, Any]:
+    """What the active party of a vertical run has learnt of passive columns' bins.
 
-    `bits` are those of gradients. A sum carries at most `bits_each`, whatever the active party had sealed.
+    Beside it, by party: the sums that were opened, the bits that they could carry at most, had the active party sealed
+    whatever it likes, and the bits that the bins of all rows have.
     """
     if state.learnt is None:
         return {}
-    columns, bound = state.learnt.told(), 1 << (bits - 1)
-    hold = Counter[str]()
+    columns, hold = state.learnt.told(), Counter[str]()
     for column in columns:
         hold[column.party] += round(column.entropy * state.learnt.n_rows)
-    sums = [{**entry, "bits_of_bins": hold[entry["party"]]} for entry in state.learnt.opened(bound)]
+    sums = [
+        {"party": party, "sums": n, "bits_at_most": bits, "bits_of_bins": hold[party]}
+        for party, (n, bits) in state.learnt.opened.items()
+    ]
     told = {"rows": len(state.learnt.rows), "columns": [asdict(column) for column in columns], "sums": sums}
     return {"learnt": told}
 
 
-def sums_given(lines: Iterable[Line]) -> dict[str, int]:
-    """How many sums a passive party gave, by its own log."""
-    given = [line["sums"] for line in lines if line["event"] == GAVE]
-    return {"sums_given": sum(n for n in given if isinstance(n, int))} if given else {}
+def given(lines: Iterable[Line]) -> dict[str, Any]:
+    """How many sums a passive party gave, and the bits that they can carry at most, by its own log."""
+    gave = [line for line in lines if line["event"] == GAVE]
+    total = {name: sum(n for line in gave if isinstance(n := line.get(key), int)) for name, key in _GIVEN.items()}
+    return {"given": total} if gave else {}
 
 
 def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:

@@ -142,7 +142,7 @@ def _check_followed(plan: Plan, valid: Source | None) -> None:
 def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float]) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
     beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []}
-    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.learnt(state, plan.params.gradient_bits)})
+    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.learnt(state)})
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
 
@@ -218,7 +218,7 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
         owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps)
         content = _served(owner, plan, settings, folder, options)
-        beside = {"leaks": list(leaks(plan)), "notes": [], **manifest.sums_given(folder.log.lines())}
+        beside = {"leaks": list(leaks(plan)), "notes": [], **manifest.given(folder.log.lines())}
         folder.finish({kept_file(run): content}, beside)
     return place
 
