@@ -21,8 +21,8 @@ from hedgerow.protocols.vertical import Joint, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
-MOST_CELLS = 1 << 23
-"""Rows times bins that are looked at; of a larger table some rows, drawn once."""
+MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
+"""Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
 BLOCK = 1024
 TINY = 1e-9
 
@@ -75,7 +75,7 @@ class LearntBins:
         passive, bins, offsets = joint.passive(), bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
         columns = np.concatenate([np.arange(o.first, o.last) for o in passive])
         at = np.concatenate([np.arange(offsets[c], offsets[c + 1]) for c in columns])
-        n = min(n_rows, max(1, MOST_CELLS // len(at)))
+        n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // len(at)))
         rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:n])
         owners = tuple((o.party, o.last - o.first) for o in passive)
         possible = np.ones((n, len(at)), np.bool_)
