@@ -49,7 +49,8 @@ class Place:
             f'[data]\nlabel = "y"\nid = "id"\ntask = "classify"\n[trees]\nn_estimators = {params.n_estimators}\n'
             f"max_depth = {params.max_depth}\nlearning_rate = {params.learning_rate}\nmax_bin = {params.max_bin}\n"
             f"gradient_bits = {params.gradient_bits}\n"
-            f'[privacy]\nprotection = "lattice"\n[driver]\naddress = "127.0.0.1:{free_port()}"\nca = "ca/ca.pem"\n{entries}'
+            f'[privacy]\nprotection = "lattice"\n'
+            f'[driver]\naddress = "127.0.0.1:{free_port()}"\nca = "ca/ca.pem"\n{entries}'
         )
 
     def in_process(self) -> Ran:

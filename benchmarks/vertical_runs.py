@@ -54,7 +54,9 @@ def blurred(parties: Columns, seed: int = 0) -> dict[str, Table]:
 def together(parties: Columns) -> Table:
     """All columns in one table, in the order of the parties."""
     first, *others = parties.values()
-    values = [part.values if isinstance(part.values, np.ndarray) else part.values.toarray() for part in (first, *others)]
+    values = [
+        part.values if isinstance(part.values, np.ndarray) else part.values.toarray() for part in (first, *others)
+    ]
     columns = tuple(column for part in (first, *others) for column in part.columns)
     return Table(columns, np.hstack(values), np.nan, first.labels, first.weights, first.ids)
 

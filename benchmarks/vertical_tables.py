@@ -1,4 +1,4 @@
-"""FedTree's tables 1, 5 and 8 for vertical federations: scores of parties that hold columns, alone, and of whole trees."""
+"""FedTree's tables 1, 5 and 8 for vertical federations: scores of parties with columns, alone, and of whole trees."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
