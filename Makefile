@@ -53,6 +53,7 @@ test: check  ## Checks, then every test.
 bench: build  ## Compare with XGBoost and other ciphers on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled
 	$(BIN)/python -m benchmarks horizontal
+	$(BIN)/python -m benchmarks vertical
 	$(BIN)/python -m benchmarks ciphers
 
 campaign: build  ## Kill parties and driver, break lines, lie to decoders; takes long.

@@ -20,6 +20,11 @@ from benchmarks import (
     horizontal_tables,
     horizontal_time,
     pooled,
+    vertical_bins,
+    vertical_labels,
+    vertical_size,
+    vertical_tables,
+    vertical_time,
 )
 from benchmarks.ciphers_shapes import EVERY as CIPHER_SHAPES
 from benchmarks.horizontal_rows import print_sheets
@@ -80,6 +85,28 @@ BENCHMARKS = {
             print_sheets,
         ),
     },
+    "vertical": {
+        "tables": Part(
+            "vertical",
+            vertical_tables.run,
+            vertical_tables.FULL,
+            vertical_tables.QUICK,
+            HORIZONTAL_SETS,
+            print_sheets,
+            learners=False,
+        ),
+        "time": Part(
+            "vertical: lattice encryption beside {peer}, Paillier and none",
+            vertical_time.run,
+            vertical_time.FULL,
+            vertical_time.QUICK,
+            HORIZONTAL_SETS,
+        ),
+        **{
+            name: Part("vertical", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
+            for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
+        },
+    },
     "ciphers": {
         name: Part(f"ciphers: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
         for name, title, part, show in (
@@ -110,7 +137,9 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join([*HORIZONTAL_SETS, *CIPHER_SHAPES])}")
+    options.add_argument(
+        "--sets", metavar="A,B", help=f"of: {', '.join([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES])}"
+    )
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")
     options.add_argument("--threads", type=positive, default=2, metavar="N")

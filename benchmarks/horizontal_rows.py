@@ -1,4 +1,4 @@
-"""Rows of the horizontal benchmark: some have more figures than ours and the peer's, on sheets of their own."""
+"""Rows of the federated benchmarks: some have more figures than ours and the peer's, on sheets of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -63,11 +63,11 @@ def print_sheets(title: str, rows: list[Row], console: Console) -> None:
 
 
 def print_sheet(title: str, lines: list[Line], console: Console) -> None:
-    """One table; the last column says whether the forests are equal."""
+    """One table; the last column says whether the forests are equal, or another bar is reached."""
     table = Table("name", "data", title=title)
     for heading in lines[0].figures:
         table.add_column(heading.replace(" ", "\n"), justify="right")
-    table.add_column("equal")
+    table.add_column("equal" if isinstance(lines[0].bar, SameForest) else "ok")
     for line in lines:
         table.add_row(line.name, line.data, *map(figure, line.figures.values()), verdict(line.ok))
     console.print(table)

@@ -16,7 +16,7 @@ from hedgerow.ground import loss_of_classes
 from hedgerow.model import ClassLabel, Model, classes_of
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
-from hedgerow.run.simulate import Simulation, federated_plan, members, simulate, tables_of
+from hedgerow.run.simulate import Simulation, active_of, federated_plan, members, simulate, tables_of
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 from hedgerow.wire import Listener
@@ -58,11 +58,11 @@ class Recipe:
         return train(Table.of(X, y), self.params, Task(loss, self.classes, threads=self.threads))
 
     def federated(self, parties: Parties, federation: Federation, listeners: tuple[Listener, ...] = ()) -> Model:
-        """Each party's rows in a table of its own: identities, joining, cut points and trees."""
+        """Each party's rows, or columns, in a table of its own: identities, joining, cut points and trees."""
         tables = tables_of(parties)
         who, identities = members(list(tables))
         goal = Goal() if self.classes else Goal("squared")
-        plan = federated_plan(who, federation, goal, self.params, [])
+        plan = federated_plan(who, federation, goal, self.params, [], active=active_of(federation, tables))
         simulation = Simulation(tables, threads=self.threads, listeners=listeners, identities=identities)
         return simulate(plan, simulation)[0]
 

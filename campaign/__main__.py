@@ -20,6 +20,8 @@ from hedgerow.errors import HedgerowError
 PARTS: dict[str, Part] = {
     "parties": kills.parties,
     "driver": kills.driver,
+    "passive": kills.passive,
+    "active": kills.active,
     "continue": continuing.run,
     "network": network.run,
     "decoders": decoders.run,
@@ -40,7 +42,9 @@ def parser() -> Parser:
         prog="python -m campaign",
         description="Runs of real processes that are disturbed on purpose, and decoders that are lied to.",
     )
-    options.add_argument("--kills", type=int, help="how often a party, and the driver, is killed (20; quick: 2)")
+    options.add_argument(
+        "--kills", type=int, help="how often each kind of party, and who drives, is killed (20; quick: 2)"
+    )
     options.add_argument("--minutes", type=float, help="CPU-minutes of mutated wire forms (10; quick: 1)")
     options.add_argument("--seed", type=int, default=0, help="of the instants and of who is killed")
     options.add_argument("--quick", action="store_true", help="small runs, few trials; some minutes")

@@ -1,4 +1,4 @@
-"""kill -9 of a party or of the driver at random instants; started again a little later, the run comes to one model."""
+"""kill -9 of a party or of who drives at random instants; started again a little later, the run comes to one model."""
 
 import functools
 import time
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from campaign.columns import ColumnsWorld
 from campaign.logs import DriverLog
 from campaign.process import Crew, Wrong
 from campaign.trials import NOTICED_SECONDS, Options, Reference, Trial, check_bounds, check_same, tried, undisturbed
@@ -14,6 +15,8 @@ from campaign.world import DRIVER, Place, Size, World
 
 FULL = Size(rows=20_000, columns=20, trees=80, depth=6, patience=45.0)
 QUICK = Size(rows=4_000, columns=10, trees=30, depth=5, patience=45.0)
+FULL_COLUMNS = Size(rows=4_000, columns=12, trees=25, depth=5, patience=45.0)
+QUICK_COLUMNS = Size(rows=1_000, columns=6, trees=12, depth=4, patience=45.0)
 AWAY = "The driver is away."
 HAS_MODEL, IS_FINISHED = "The model had come and is", "is finished and not overwritten"
 LATE = " after the model was told"
@@ -38,11 +41,21 @@ def driver(options: Options) -> Iterator[Trial]:
     return _killed(DRIVER, options)
 
 
+def passive(options: Options) -> Iterator[Trial]:
+    """A random passive party of a vertical run under lattice encryption."""
+    return _killed("passive", options)
+
+
+def active(options: Options) -> Iterator[Trial]:
+    """Its active party."""
+    return _killed("active", options)
+
+
 def _killed(part: str, options: Options) -> Iterator[Trial]:
-    rng = np.random.default_rng([options.seed, part == DRIVER])
+    rng = np.random.default_rng([options.seed, *part.encode()])
     for _ in range(options.kills):
-        world, reference = three(options)
-        who = DRIVER if part == DRIVER else str(rng.choice(world.names))
+        world, reference = by_columns(options) if part in ("passive", "active") else three(options)
+        who = world.driver if part in (DRIVER, "active") else str(rng.choice(world.names))
         kill = Kill(part, who, float(rng.random()) * reference.seconds)
         yield tried(Trial(part, who), functools.partial(trial, world, kill, reference, options))
 
@@ -54,6 +67,13 @@ def three(options: Options) -> tuple[World, Reference]:
     return world, undisturbed(world, options.limit)
 
 
+@functools.cache
+def by_columns(options: Options) -> tuple[World, Reference]:
+    """An active party and two passive ones, and how a run of theirs goes that nobody disturbs."""
+    world = ColumnsWorld(options.folder / "columns", QUICK_COLUMNS if options.quick else FULL_COLUMNS)
+    return world, undisturbed(world, options.limit)
+
+
 def trial(world: World, kill: Kill, reference: Reference, options: Options) -> Trial:
     """One kill; where this run was quicker than the undisturbed one and is over, an earlier instant is tried."""
     for attempt in range(5):
@@ -61,10 +81,10 @@ def trial(world: World, kill: Kill, reference: Reference, options: Options) -> T
         moment = kill.moment * 0.8**attempt
         with Crew(place.folder, options.limit) as crew:
             place.start(crew)
-            log = DriverLog(place.log(DRIVER))
+            log = DriverLog(place.log(world.driver))
             crew.until(lambda log=log: log.look().first_answer is not None, "the first answer")  # type: ignore[misc]
             time.sleep(max((log.first_answer or 0.0) + moment - time.time(), 0))
-            if place.finished(DRIVER) or place.finished(kill.who):
+            if place.finished(world.driver) or place.finished(kill.who):
                 continue
             tree, killed = log.look().tree, crew[kill.who].kill()
             noticed, late = _back(crew, place, kill.who, killed, options.away)
@@ -78,9 +98,10 @@ def _back(crew: Crew, place: Place, who: str, killed: float, away: float) -> tup
 
     Returns the seconds until parties noticed a driver's death, and whether the run had ended without the one killed.
     """
-    noticed = _all_noticed(crew, place.world.names, killed) if who == DRIVER else None
+    drives = who == place.world.driver
+    noticed = _all_noticed(crew, place.world.names, killed) if drives else None
     time.sleep(max(killed + away - time.time(), 0))
-    crew.start(who, place.words(who, *(["--resume"] if who == DRIVER else [])))
+    crew.start(who, place.words(who, *(["--resume"] if drives else [])))
     crew.over(*place.roles)
     late = _is_late(crew, place, who)
     if not late:
@@ -93,9 +114,9 @@ def _is_late(crew: Crew, place: Place, who: str) -> bool:
 
     A party then gives up after its patience and says that it has the model; a driver says that the run is finished.
     """
-    if who == DRIVER:
+    if who == place.world.driver:
         waiting = [name for name in place.world.names if crew[name].code != 0]
-        return IS_FINISHED in crew[DRIVER].said and all(HAS_MODEL in crew[name].said for name in waiting)
+        return IS_FINISHED in crew[who].said and all(HAS_MODEL in crew[name].said for name in waiting)
     others = [role for role in place.roles if role != who]
     return all(crew[role].code == 0 for role in others) and HAS_MODEL in crew[who].said
 

@@ -10,6 +10,9 @@ import msgspec
 
 FIRST, LEVELS, LEAVES, FINISH = "Begin", "AskHistograms", "AskLeafSums", "FinishRound"
 SUMMING = ("AskCounts", "AskMoments", LEVELS, LEAVES, FINISH)
+BEGINS, SUMS, ENDS = (FIRST, "BeginSealed"), (LEVELS, "AskSealedSums"), (FINISH, "EndRound")
+"""What begins the trees, asks for sums of a level and ends a tree, in horizontal and in vertical runs."""
+GROWING = (*SUMS, LEAVES, "AskSides", *ENDS)
 
 
 @dataclass
@@ -101,10 +104,10 @@ class DriverLog:
 
     def _next(self, line: dict[str, Any], at: float, before: Asking | None) -> Asking:
         kind = line["type"]
-        starts = kind == LEVELS and before is not None and before.kind in (FIRST, FINISH)
+        starts = kind in SUMS and before is not None and before.kind in (*BEGINS, *ENDS)
         if starts:
             self.begun += 1
-        tree = self._finished + 1 if kind in (LEVELS, LEAVES, FINISH) else 0
+        tree = self._finished + 1 if kind in GROWING else 0
         again = before is not None and before.kind == kind and before.tree == tree and before.answered < before.to
         step = 0 if starts or before is None else before.step if again else before.step + 1
         return Asking(kind, line["sha256"], at, tree, step)
@@ -112,5 +115,5 @@ class DriverLog:
     def _answered(self, line: dict[str, Any]) -> None:
         now = self.asked[-1]
         now.answered.add(line["from"])
-        if now.kind == FINISH and now.opened:
+        if now.kind in ENDS and now.answered == now.to:
             self._finished += 1

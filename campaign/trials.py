@@ -12,7 +12,7 @@ from rich.table import Table
 
 from campaign.logs import DriverLog
 from campaign.process import Crew, Wrong
-from campaign.world import DRIVER, Place, World
+from campaign.world import Place, World
 from hedgerow import audit
 from hedgerow.errors import HedgerowError
 
@@ -102,10 +102,10 @@ def undisturbed(world: World, limit: float) -> Reference:
     with Crew(place.folder, limit) as crew:
         place.start(crew)
         crew.ended(*place.roles)
-    log = DriverLog(place.log(DRIVER)).look()
+    log = DriverLog(place.log(world.driver)).look()
     if log.first_answer is None:
         raise Wrong("the undisturbed run has no answers in its log")
-    model = place.model(DRIVER)
+    model = place.model(world.driver)
     check_same(place, model)
     return Reference(model, log.last_line - log.first_answer, _sent_by(place, world.names[0]))
 

@@ -45,6 +45,9 @@ def write_rows(path: Path, size: Size, seed: int) -> None:
 class World:
     """Parties with their rows and certificates, made once; every trial has a folder of its own beside them."""
 
+    driver = DRIVER
+    """Who drives, beside the parties in `names`."""
+
     def __init__(self, folder: Path, size: Size, n_parties: int, on_loss: str = "wait") -> None:
         self.folder, self.size, self.names, self.on_loss = folder, size, NAMES[:n_parties], on_loss
         self._numbers = itertools.count(1)
@@ -60,7 +63,7 @@ class World:
         """A new folder for one run."""
         folder = self.folder / f"run{next(self._numbers)}"
         folder.mkdir()
-        return Place(self, folder, _free_port())
+        return Place(self, folder, free_port())
 
     def run_file(self, port: int, listen: int) -> str:
         """The run, for someone who dials this port; the driver listens at another if something lies in between."""
@@ -82,7 +85,7 @@ class Place:
 
     def __init__(self, world: World, folder: Path, port: int) -> None:
         self.world, self.folder, self.port = world, folder, port
-        self.roles = (DRIVER, *world.names)
+        self.roles = (world.driver, *world.names)
 
     def log(self, role: str) -> Path:
         """The audit log of the driver or a party."""
@@ -94,10 +97,10 @@ class Place:
         file.write_text(world.run_file(port or self.port, self.port))
         keys = ["--cert", f"{world.folder}/ca/{role}.pem", "--key", f"{world.folder}/ca/{role}.key"]
         own = [*keys, "--folder", str(self.folder / role), "--n-jobs", "1", *more]
-        if role == DRIVER:
-            return ["drive", str(file), *own]
-        data = ["--data", f"{world.folder}/{role}.csv", "--policy", f"{world.folder}/policy.toml"]
-        return ["join", str(file), "--as", role, *data, *own]
+        data = ["--data", f"{world.folder}/{role}.csv"]
+        if role == world.driver:
+            return ["drive", str(file), *(data if role != DRIVER else []), *own]
+        return ["join", str(file), "--as", role, *data, "--policy", f"{world.folder}/policy.toml", *own]
 
     def start(self, crew: Crew, ports: Mapping[str, int] | None = None) -> None:
         """Everybody; some may dial other ports."""
@@ -122,7 +125,8 @@ class Place:
             audit.verify(self.log(role))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

@@ -38,6 +38,13 @@ def test_the_public_key_seals_as_well(sides, rng):
     np.testing.assert_array_equal(sides.opened(sums), a_case.expected)
 
 
+def test_returned_sums_have_room_for_the_largest_and_no_more_than_their_bytes(sides, rng):
+    a_case = small(rng)
+    sums = sums_of(sides, a_case)
+    honest = a_case.plan.nodes * sums.groups * sum((2 * most).bit_length() for most in a_case.plan.most)
+    assert honest <= sides.cipher.room(a_case.plan, sums.groups) <= 8 * len(sums.encode())
+
+
 def test_columns_of_1_and_of_256_groups_stand_side_by_side(sides, rng):
     a_case = case(rng, (100,), [256, 1], one_node(300), 300)
     np.testing.assert_array_equal(sides.opened(sums_of(sides, a_case)), a_case.expected)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from campaign import continuing, kills, network
+from campaign.columns import ColumnsWorld, joined_digest
 from campaign.kills import Kill
 from campaign.network import Fault
 from campaign.trials import Options, Reference
@@ -36,6 +37,28 @@ def three(options):
 def test_whoever_is_killed_and_started_again_the_model_is_the_same(options, three, who):
     world, reference = three
     done = kills.trial(world, Kill("a test", who, 0.4), reference, options)
+    assert done.model == "identical"
+    assert done.noticed < 10
+    assert done.repeated <= 1
+
+
+@pytest.fixture(scope="module")
+def columns(options):
+    """Three parties with columns of their own, under lattice encryption; and the same in this process."""
+    world = ColumnsWorld(options.folder / "columns", Size(rows=300, columns=6, trees=12, depth=3))
+    file, folder = options.folder / "columns.toml", options.folder / "simulated columns"
+    file.write_text(world.run_file(1, 1))
+    local_run.train(open_run(file), local_run.Options(measured, folder))
+    for name in world.names:
+        (folder / name).symlink_to(folder / "parties" / name)
+    (folder / world.driver).symlink_to(folder)
+    return world, Reference(joined_digest(folder, world.driver, world.names), 1.0, 0)
+
+
+@pytest.mark.parametrize("who", ["carol", "alice"])
+def test_a_sealed_vertical_run_comes_to_the_same_model_whoever_is_killed(options, columns, who):
+    world, reference = columns
+    done = kills.trial(world, Kill("a test", who, 0.3), reference, options)
     assert done.model == "identical"
     assert done.noticed < 10
     assert done.repeated <= 1

@@ -170,6 +170,10 @@ class Cipher(Protocol):
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         ...
 
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """Bits that the returned sums of so many groups can carry at most, whatever the key holder sealed."""
+        ...
+
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
         ...

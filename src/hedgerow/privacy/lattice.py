@@ -43,6 +43,8 @@ from hedgerow.privacy.lattice_slots_bounds import slots_layout
 _KEY = struct.Struct("<4sBB32s")
 _HALF_BYTES = 4 * POLYNOMIAL_BYTES
 _SWITCH_BYTES = 16 * POLYNOMIAL_BYTES
+RETURNED_BITS = 54
+"""Of a coefficient that returns: two primes of 27 bits."""
 
 
 class LatticePublicKey:
@@ -275,6 +277,10 @@ class Lattice:
     def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
         """A public key from its wire form; one that is malformed or of other parameters is a CipherError."""
         return LatticePublicKey(self.link_mbit, data, threads)
+
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """One coefficient a sum and lane leaves, modulo the two primes that are left."""
+        return plan.nodes * groups * rows_layout(plan, self.link_mbit, by_public_key=False).lanes * RETURNED_BITS
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

@@ -140,6 +140,10 @@ class Paillier:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         return PaillierPublicKey(read_key(data, self.bits, threads))
 
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """A whole plaintext for every ciphertext that returns: fields are what an honest key holder fills them with."""
+        return sums_packing(plan, self.bits).count(plan.nodes * groups) * self.bits
+
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
         ensure_rows(plan, self.bits)

@@ -178,6 +178,10 @@ class Unencrypted:
         agreed(len(data) == HEAD.size, "There are bytes behind a public key.")
         return UnencryptedPublicKey(key)
 
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """What came in was checked to be within its bounds, and so are the sums."""
+        return plan.nodes * groups * sum((2 * most + 1).bit_length() for most in plan.most)
+
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses nothing: sums of any plan have room in 62 bits, and NOTHING is hidden."""
 

@@ -1,15 +1,24 @@
 """The cipher that a plan names."""
 
-from hedgerow.errors import ParameterError
+from hedgerow import _native
+from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
 
+MEANS = {"lattice": ("lattice_seal_rows", "lattice_group_sums"), "paillier": ("paillier_own_seal", "paillier_primes")}
+"""What the native part must have for each."""
+
 
 def cipher_of(plan: Plan) -> Cipher:
     """What hides gradients; there is no way back to a weaker one."""
+    if not all(hasattr(_native, name) for name in MEANS.get(plan.protection, ())):
+        raise PrivacyError(
+            f"This hedgerow was built without {plan.protection} encryption; the run stops before any data moves. "
+            "Install a build that has it."
+        )
     if plan.protection == "lattice":
         return Lattice(plan.link_mbit)
     if plan.protection == "paillier":

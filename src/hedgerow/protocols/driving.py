@@ -21,6 +21,7 @@ from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
@@ -56,6 +57,8 @@ class State:
     clipped: int = 0
     scores: tuple[NDArray[np.float32], ...] = ()
     """Of the active party's rows after these trees, then of its validation rows; never said to anybody."""
+    learnt: LearntBins | None = None
+    """What the active party has learnt of passive columns' bins, where it notes that."""
 
     @property
     def forest(self) -> Forest:
@@ -81,6 +84,8 @@ class Driver:
     tell: Callable[[str], None] = lambda _: None
     own: Active | None = None
     """The active party's tables, in a vertical run."""
+    notes_bins: bool = False
+    """Whether the active party notes what it learns of passive columns' bins."""
 
 
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
@@ -165,6 +170,8 @@ class _Run:
         ready, parts = self.ready, list(self.state.parts)
         joint = vertical_run.columns_of_all(circle, ready)
         self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
+        if driver.notes_bins and self.state.learnt is None:
+            self.state = replace(self.state, learnt=LearntBins.of(joint, ready.table.n_rows))
 
         def kept(trees: Forest, history: Sequence[float]) -> None:
             parts.append(trees)
@@ -178,7 +185,8 @@ class _Run:
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept)
+        learnt = self.state.learnt
+        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, learnt)
 
     def _say_farewell(self, circle: Circle, model: Model) -> None:
         try:

@@ -25,7 +25,7 @@ from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
@@ -148,7 +148,7 @@ class Party:
         if isinstance(request, m.BeginSealed):
             return passive.begin(request)
         if isinstance(request, m.AskSealedSums):
-            return passive.sums(request)
+            return self._give(passive, request)
         if isinstance(request, m.AskSides):
             return passive.sides(request)
         if isinstance(request, m.EndRound):
@@ -159,6 +159,21 @@ class Party:
                 self.keep_model(parts.encoded(part))
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _give(self, passive: PassiveRows, request: m.AskSealedSums) -> m.SealedSums:
+        """Sealed sums; how many is noted before they leave, so that a process after this one counts on."""
+        before, carried = passive.returned, passive.carried
+        reply = passive.sums(request)
+        new = {"sums": passive.returned - before, "bits": passive.carried - carried}
+        self.log.note(GAVE, run=self.plan.digest.hex(), **new)
+        if self.owner.durable:
+            self.log.sync()
+        return reply
+
+    def _given(self) -> int:
+        """Sums that this party gave in this run before, by its log."""
+        run = self.plan.digest.hex()
+        return sum(line["sums"] for line in self.log.lines() if line["event"] == GAVE and line["run"] == run)
 
     def _align(self, request: Aligning) -> m.Answer:
         sets = self.sets
@@ -185,6 +200,7 @@ class Party:
             )
         if self.passive is None:
             self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
+            self.passive.returned = self._given()
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         return self.passive.describe()
 

@@ -45,6 +45,10 @@ MOST_TREES = 1000
 """Trees of a round: one a class."""
 MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
+REPEATS = 2
+"""A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
+GAVE = "gave"
+"""The line of the party's log that counts them."""
 
 
 class OwnCuts(NamedTuple):
@@ -90,7 +94,9 @@ class PassiveRows:
         self.begun: BeginSealed | None = None
         self.round, self.level, self.finished = -1, 0, True
         self.returned = 0
-        """Sums given so far."""
+        """Sums given so far, also by processes before this one."""
+        self.most_sums = self.carried = 0
+        """Bits that the sums of this process can carry at most, whatever was sealed."""
 
     def describe(self) -> OwnColumns:
         """What becomes known: numbers of columns and bins."""
@@ -101,6 +107,7 @@ class PassiveRows:
         trees, width = request.n_trees, int(self.widths.sum())
         fits = 1 <= trees <= MOST_TREES and trees * self.own.matrix.n_rows <= MOST_PLACES and request.groups >= width
         least = 2 * width * trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
+        self.most_sums = REPEATS * least
         if not fits or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         if self.begun is not None and astuple(request)[1:] != astuple(self.begun)[1:]:
@@ -124,8 +131,9 @@ class PassiveRows:
         if asked.plan is None:
             return SealedSums(b"")
         self.returned += 2 * len(nodes.tree) * int(self.widths.sum())
-        if self.returned > begun.run_sums:
+        if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
+        self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
         if asked.sealed_now(request.level):
             self.sealed_gradients = request.sealed_gradients
             self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)

@@ -20,6 +20,8 @@ from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.learnt_bins import LearntBins
+from hedgerow.protocols.noted_rows import NotedRows
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
@@ -92,15 +94,16 @@ def grow(
     before: Forest | None,
     history: tuple[float, ...],
     kept: Kept,
+    learnt: LearntBins | None = None,
 ) -> Model:
-    """All trees; every party has its part of the model when this returns."""
+    """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
     most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
     rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     grown = boost(
-        rows,
+        rows if learnt is None else NotedRows(rows, learnt),
         growth,
         plan.params,
         ready.fixed.scales,

@@ -5,7 +5,8 @@
     ...
 
 Each record is msgpack (see `records`). Nothing in it is secret: all of it was said to every party. But for vertical
-runs, where it lies with the active party and holds its own thresholds; scores of its rows lie beside it (`kept_rows`).
+runs, where it lies with the active party and holds its own thresholds; what that party knows of its rows lies beside
+it (`kept_rows`).
 """
 
 import os
@@ -25,7 +26,7 @@ from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import forest_of, grid_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.driving import State
-from hedgerow.run.kept_rows import keep_scores, read_scores
+from hedgerow.run.kept_rows import keep_learnt, keep_scores, read_learnt, read_scores
 from hedgerow.run.records import appended, records_of
 from hedgerow.trees.forest import Forest
 
@@ -98,6 +99,8 @@ class Checkpoint:
         now = time.perf_counter()
         if new and state.scores:
             keep_scores(self.path.parent, self.plan, len(state.parts), state.scores)
+        if new and state.learnt is not None:
+            keep_learnt(self.path.parent, state.learnt)
         step = _Step(
             state.attempt,
             state.present,
@@ -148,7 +151,7 @@ class Checkpoint:
             ) from None
         if plan.active and self.state.parts:
             scores = read_scores(self.path.parent, plan, len(self.state.parts))
-            self.state = replace(self.state, scores=scores)
+            self.state = replace(self.state, scores=scores, learnt=read_learnt(self.path.parent))
 
     def _follow(self, step: _Step, plan: Plan) -> None:
         """The state after one more step; trees in which a walk could go astray are refused."""

@@ -1,7 +1,8 @@
 """What the parties of a vertical run keep for themselves, so that a process that was killed can go on.
 
 The active party: the score of each of its rows after the last complete tree, in two files that take turns, so that one
-of them always fits the checkpoint. A passive party: its own cuts of every complete round, in a file that only grows.
+of them always fits the checkpoint; and what it has learnt of the others' bins. A passive party: its own cuts of every
+complete round, in a file that only grows.
 Neither is ever said to anybody: scores come from labels, cuts are the party's own.
 """
 
@@ -16,11 +17,12 @@ from numpy.typing import NDArray
 from hedgerow.errors import RunError
 from hedgerow.files import write_whole
 from hedgerow.plan import Plan
+from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.passive import OwnCuts
 from hedgerow.run.records import appended, records_of
 from hedgerow.trees.splits import Cuts, Nodes
 
-SCORES, CUTS = "scores", "cuts"
+SCORES, CUTS, LEARNT = "scores", "cuts", "learnt"
 PRIVATE = 0o600
 
 
@@ -55,6 +57,17 @@ def read_scores(folder: Path, plan: Plan, rounds: int) -> tuple[NDArray[np.float
             f"{place} does not hold the scores of round {rounds}, without which the run cannot go on; start again in "
             "another folder."
         ) from None
+
+
+def keep_learnt(folder: Path, learnt: LearntBins) -> None:
+    """Write what was learnt of bins; it only ever grows, and trees grown again tell the same once more."""
+    write_whole(folder / LEARNT, learnt.packed(), RunError, PRIVATE)
+
+
+def read_learnt(folder: Path) -> LearntBins | None:
+    """What was learnt of bins; None where that is not noted."""
+    place = folder / LEARNT
+    return LearntBins.unpacked(place.read_bytes()) if place.exists() else None
 
 
 def _place(folder: Path, rounds: int) -> Path:

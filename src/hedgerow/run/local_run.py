@@ -137,12 +137,12 @@ def _federated(local: _Local) -> Outcome:
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
                 checkpoint.state, keeping(folder, checkpoint), local.notes,
-                _kept_cuts(folder, plan, named), local.parts,
+                _kept_cuts(folder, plan, named), local.parts, notes_bins=True,
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
-        beside = {"losses": losses_of(state), "leaks": list(leaks(plan))}
+        beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.learnt(state)}
         return local.finish(folder, {"": model}, beside, seconds)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -12,10 +12,13 @@ import hedgerow
 from hedgerow.audit import Line
 from hedgerow.errors import RunError
 from hedgerow.messages import Disclosure, disclosures
+from hedgerow.protocols.driving import State
+from hedgerow.protocols.passive import GAVE
 
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
 SENT, RECEIVED = "sent", "received"
+_GIVEN = {"sums": "sums", "bits_at_most": "bits"}
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,32 @@ def said(lines: Iterable[Line]) -> list[dict[str, Any]]:
         {"party": party, "direction": way, "type": kind, "messages": count[party, way, kind], "bytes": n}
         for (party, way, kind), n in sorted(volume.items())
     ]
+
+
+def learnt(state: State) -> dict[str, Any]:
+    """What the active party of a vertical run has learnt of passive columns' bins.
+
+    Beside it, by party: the sums that were opened, the bits that they could carry at most, had the active party sealed
+    whatever it likes, and the bits that the bins of all rows have.
+    """
+    if state.learnt is None:
+        return {}
+    columns, hold = state.learnt.told(), Counter[str]()
+    for column in columns:
+        hold[column.party] += round(column.entropy * state.learnt.n_rows)
+    sums = [
+        {"party": party, "sums": n, "bits_at_most": bits, "bits_of_bins": hold[party]}
+        for party, (n, bits) in state.learnt.opened.items()
+    ]
+    told = {"rows": len(state.learnt.rows), "columns": [asdict(column) for column in columns], "sums": sums}
+    return {"learnt": told}
+
+
+def given(lines: Iterable[Line]) -> dict[str, Any]:
+    """How many sums a passive party gave, and the bits that they can carry at most, by its own log."""
+    gave = [line for line in lines if line["event"] == GAVE]
+    total = {name: sum(n for line in gave if isinstance(n := line.get(key), int)) for name, key in _GIVEN.items()}
+    return {"given": total} if gave else {}
 
 
 def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:

@@ -102,7 +102,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         recorder = Recorder(folder.log, options.watch)
         driver = Driver(
             plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
-            [recorder.after_round], keeping(folder, checkpoint), options.say, active,
+            [recorder.after_round], keeping(folder, checkpoint), options.say, active, notes_bins=True,
         )  # fmt: skip
         model, state = drive_run(driver, checkpoint.state)
         return _driven(folder, plan, model, state, checkpoint.seconds)
@@ -141,7 +141,8 @@ def _check_followed(plan: Plan, valid: Source | None) -> None:
 
 def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float]) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
-    kept = folder.finish({MODEL: encoded(model)}, {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []})
+    beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []}
+    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.learnt(state)})
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
 
@@ -217,7 +218,8 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
         owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps)
         content = _served(owner, plan, settings, folder, options)
-        folder.finish({kept_file(run): content}, {"leaks": list(leaks(plan)), "notes": []})
+        beside = {"leaks": list(leaks(plan)), "notes": [], **manifest.given(folder.log.lines())}
+        folder.finish({kept_file(run): content}, beside)
     return place
 
 

@@ -49,6 +49,8 @@ class Simulation:
     """Where the passive parties of a vertical run keep their own cuts."""
     parts: dict[str, bytes] = field(default_factory=dict)
     """Filled with each passive party's part of a vertical model, as it keeps it."""
+    notes_bins: bool = False
+    """Whether the active party notes what it learns of passive columns' bins."""
 
 
 def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
@@ -117,7 +119,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         answers[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).answer)
     corridor = Corridor(InProcess(answers), sim.listeners)
     own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
-    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, own=own)
+    driver = Driver(
+        plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, own=own, notes_bins=sim.notes_bins
+    )
     model, state = run(driver, sim.state)
     if plan.method == "vertical":
         model = parts.joined(model, {name: parts.decoded(part, f"The part of {name!r}") for name, part in kept.items()})

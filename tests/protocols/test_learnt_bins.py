@@ -1,0 +1,124 @@
+"""What the active party's own note says of passive columns' bins, beside what they really are."""
+
+import numpy as np
+import pytest
+
+from federated import Federation, labels, params_of, same, values
+from hedgerow.data import partition
+from hedgerow.data.table import Table
+from hedgerow.errors import RunError
+from hedgerow.protocols.driving import run
+from hedgerow.protocols.learnt_bins import LearntBins
+
+N = 1500
+DEEP = params_of(n_estimators=8, max_depth=5, min_cut_rows=1, max_bin=16)
+
+
+def parties(n=N, missing=0.1):
+    X, signal = values(n, n_columns=5, missing=missing)
+    return partition.columns(Table.of(X, labels("two", signal)), share=[[0], [1, 2], [3, 4]])
+
+
+def noted(params=DEEP, tables=None, **more):
+    """A federation after its run, and what the active party noted in it."""
+    fed = Federation(tables or parties(), params, method="vertical", protection="plain", active="party1", **more)
+    model, state = run(fed.driver(notes_bins=True))
+    return fed, model, state.learnt
+
+
+@pytest.fixture(scope="module")
+def deep():
+    return noted()
+
+
+def true_bins(fed):
+    """The bins of all passive columns, as only their owners know them: columns x rows."""
+    owners = [fed.parties[name].passive for name in ("party2", "party3")]
+    return np.concatenate([owner.own.matrix.by_column for owner in owners])
+
+
+def right(learnt, fed, possible):
+    """For each row and column whether its true bin is still held possible."""
+    bins = true_bins(fed)[:, learnt.rows]
+    return np.array([possible[np.arange(len(learnt.rows)), a + b] for a, b in zip(learnt.starts, bins, strict=True)])
+
+
+def measured(learnt, fed, possible):
+    """The share that was told, by the true bins: how surprised a guesser is who knows what remains possible."""
+    shares = []
+    for bins, a, b in zip(true_bins(fed)[:, learnt.rows], learnt.starts, learnt.ends, strict=True):
+        counts = np.bincount(bins, minlength=b - a) / len(bins)
+        prior = np.log2(counts[bins])
+        remaining = (possible[:, a:b] * counts).sum(axis=1)
+        shares.append(1 - (prior - np.log2(remaining)).mean() / prior.mean())
+    return np.array(shares)
+
+
+def test_the_true_bin_is_never_ruled_out(deep):
+    fed, _, learnt = deep
+    assert right(learnt, fed, learnt.by_sides).all()
+    assert right(learnt, fed, learnt.by_both).all()
+
+
+def test_the_shares_are_those_that_the_true_bins_give(deep):
+    fed, _, learnt = deep
+    told = learnt.told()
+    sides, both = np.array([t.sides for t in told]), np.array([t.sides_and_sums for t in told])
+    assert sides == pytest.approx(measured(learnt, fed, learnt.by_sides), abs=0.03)
+    assert both == pytest.approx(measured(learnt, fed, learnt.by_both), abs=0.03)
+    assert (both >= sides).all()
+    assert sides.max() > 0.3
+    assert (both - sides).max() > 0.05, "sums of small nodes must tell something"
+
+
+def test_a_note_that_forgets_sides_is_found_by_the_measurement(deep):
+    """The sabotage: the shares without the last cuts do not fit."""
+    fed, _, learnt = deep
+    half = learnt.by_sides.copy()
+    half[:, learnt.starts[0] : learnt.ends[0]] = True
+    assert abs(measured(learnt, fed, half)[0] - learnt.told()[0].sides) > 0.2
+
+
+def test_more_trees_tell_more():
+    shares = [sum(t.sides for t in noted(params_of(n_estimators=n, max_depth=3))[2].told()) for n in (1, 6)]
+    assert shares[0] < shares[1]
+
+
+@pytest.mark.parametrize("more", [{"subsample": 0.5}, {"average": True, "subsample": 0.6}])
+def test_rows_that_are_not_drawn_are_noted_too(more):
+    fed, _, learnt = noted(params_of(n_estimators=4, max_depth=4, **more))
+    assert right(learnt, fed, learnt.by_both).all()
+
+
+def test_the_note_changes_nothing_in_the_model_and_outlives_a_file(deep):
+    _, model, learnt = deep
+    plain = Federation(parties(), DEEP, method="vertical", protection="plain", active="party1")
+    assert same(model, plain.model())
+    again = LearntBins.unpacked(learnt.packed())
+    assert again.told() == learnt.told()
+    assert again.opened == learnt.opened
+    with pytest.raises(RunError, match="is damaged; start again"):
+        LearntBins.unpacked(learnt.packed()[:40])
+
+
+def test_of_a_large_table_some_rows_are_looked_at(deep, monkeypatch):
+    monkeypatch.setattr("hedgerow.protocols.learnt_bins.MOST_CELLS", 40_000)
+    fed, _, learnt = noted()
+    assert 500 < len(learnt.rows) < N
+    assert right(learnt, fed, learnt.by_both).all()
+    whole = [t.sides_and_sums for t in deep[2].told()]
+    assert [t.sides_and_sums for t in learnt.told()] == pytest.approx(whole, abs=0.05)
+
+
+def test_a_column_that_cannot_be_cut_has_nothing_to_tell():
+    tables = parties(200)
+    tables["party3"].values[:, 0] = 7
+    _, _, learnt = noted(params_of(), tables)
+    idle = learnt.told()[2]
+    assert (idle.party, idle.column, idle.bins, idle.entropy, idle.sides_and_sums) == ("party3", 0, 1, 0.0, 0.0)
+
+
+def test_opened_sums_are_counted_by_party(deep):
+    fed, _, learnt = deep
+    owners = {name: fed.parties[name].passive for name in ("party2", "party3")}
+    assert learnt.opened == {name: (owner.returned, owner.carried) for name, owner in owners.items()}
