@@ -108,12 +108,16 @@ class Model:
     def aligned(self, table: Table) -> Table:
         """The model's columns of a table; refuses a sparse one whose gaps mean something else than in training."""
         self.check_whole()
+        self.check_gaps(table)
+        return table.aligned(self.columns)
+
+    def check_gaps(self, table: Table) -> None:
+        """Refuse a sparse table whose gaps mean something else than in training."""
         if not isinstance(table.values, np.ndarray) and (table.absent == 0) != (self.absent == "zero"):
             raise DataError(
                 f"Entries that the sparse table does not store were {self.absent} in training; "
                 f"make the table with absent={self.absent!r}."
             )
-        return table.aligned(self.columns)
 
     def predict(self, table: Table, threads: int = 1) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class (rows x classes)."""

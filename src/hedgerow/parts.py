@@ -40,9 +40,7 @@ class Part:
     sets: NDArray[np.uint64]
     """Which categories go left, 256 bits a cut; none for a numeric cut."""
 
-    def left(
-        self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def left(self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows of the party's own values go left at cuts, each given by its number."""
         column = self.column[cut]
         x = values[row, column]

@@ -17,8 +17,8 @@ Cuts of its own columns the active party takes by itself, so that a path is aske
 party's. A row that a party does not have goes the default way at that party's cuts: the learned direction of missing
 values, left if none was learnt. A great many rows go in batches, so that messages stay small.
 
-A passive party (`answering`) checks that cuts are its own, that rows are ones it was asked about and has, and that a row goes down a
-tree. It does not know the tree: an active party that cheats can ask about cuts that are not on a row's path.
+A passive party (`answering`) checks that cuts are its own, that rows are ones it was asked about and has, and that a
+row goes down a tree. It does not know the tree: an active party that cheats can ask about cuts off a row's path.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,6 +83,8 @@ class Asking:
 
         What becomes known here: the way of each row at each cut on its path, and which rows the others have.
         """
+        self.model.check_gaps(own_table)
+        own_table = own_table.aligned(self.own_part.columns)
         n_trees, ids = self.model.forest.n_trees, texts_of(own_table)
         out = np.empty((own_table.n_rows, n_trees), np.int32)
         step = min(MOST_ROWS, max(1, MOST_PLACES // max(n_trees, 1)))
@@ -162,8 +164,8 @@ def ask(circle: Circle, model: Model, own_table: Table, tell: Callable[[str], No
     return leaves
 
 
-def check_absent(model: Model, absent: Sequence[str]) -> tuple[str, ...]:
-    """Who is asked when these are absent, by the user's own word; refuses a name that is none of the passive parties."""
+def present_of(model: Model, absent: Sequence[str]) -> tuple[str, ...]:
+    """Who is asked when these are absent, by the user's own word; refuses a name that is no passive party's."""
     own = ownership_of(model)
     for name in absent:
         if name not in own.parties or name == own.active:
