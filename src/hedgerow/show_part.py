@@ -35,9 +35,7 @@ def part_tree_text(part: Part, tree: int) -> str:
     """The party's own cuts of one tree, a line a node; what lies between them is not known here."""
     at = np.flatnonzero(part.tree == tree)
     if not len(at):
-        raise ParameterError(
-            f"No cut of this party is in tree {tree}; `hedgerow show PART` says how many trees have one."
-        )
+        raise ParameterError(f"This party has no cut in tree {tree}; name another, or leave out --tree to see all.")
     lines = [f"tree {tree}: {_count(len(at), 'own cut')}; yes goes left, no goes right"]
     for i in at[np.argsort(part.node[at])]:
         side = "left" if part.missing_left[i] else "right"

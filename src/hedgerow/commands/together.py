@@ -17,7 +17,7 @@ from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.parts import load_part, ownership_of, part_of
 from hedgerow.policy import Policy
-from hedgerow.protocols.answering import Keeper
+from hedgerow.protocols.answering import Keeper, check_owner
 from hedgerow.run import real_predict
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.real_predict import Options
@@ -95,8 +95,9 @@ def answer(
 ) -> None:
     """Tell the active party of a vertical model, until it has predicted, which way rows go at own cuts."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
-    own = load_part(part)
-    identity = Identity.load(cert, key)
+    own, identity = load_part(part), Identity.load(cert, key)
+    if name in run.names and name != run.active:
+        check_owner(own, name)
     table = read_like(str(data), own.columns, Roles(id=id_ or run.data.id, absent=run.data.absent))
     place = real_predict.answer(run, Keeper(name, own, table, rules, identity), Options(folder, _say))
     typer.echo(f"folder: {place}")

@@ -40,11 +40,16 @@ class Keeper:
 
     def check(self) -> None:
         """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""
-        if self.part.party != self.name:
-            raise ModelError(f"The part is that of {self.part.party!r}, not of {self.name!r}; give this party's own.")
+        check_owner(self.part, self.name)
         given, cut = self.policy.columns, {self.part.columns[j].name for j in self.part.column.tolist()}
         if given is not None and not cut <= set(given):
             raise PolicyError("The model cuts a column of this party that its policy does not give (columns).")
+
+
+def check_owner(part: Part, name: str) -> None:
+    """Refuse a part that is another party's."""
+    if part.party != name:
+        raise ModelError(f"The part is that of {part.party!r}, not of {name!r}; give this party's own.")
 
 
 class Answering:
