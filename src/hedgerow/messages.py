@@ -48,6 +48,7 @@ def blinded(tells: str) -> Travels:
 ClassLabel = int | float | str | bool
 U8: TypeAlias = NDArray[np.uint8]
 I32: TypeAlias = NDArray[np.int32]
+U16: TypeAlias = NDArray[np.uint16]
 U32: TypeAlias = NDArray[np.uint32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
@@ -424,7 +425,7 @@ class AskWays(Request, frozen=True, tag=61):
     tree: Annotated[I32, clear("trees of cuts of the party's own columns that rows have come to")]
     node: Annotated[I32, clear("which nodes of these trees")]
     n_rows: Annotated[I32, clear("how many rows have come to each")]
-    rows: Annotated[U32, clear("which of the rows that were asked about have come to each")]
+    rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
 
 
 class Farewell(Request, frozen=True, tag=12):

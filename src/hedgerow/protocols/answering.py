@@ -108,7 +108,7 @@ class Answering:
         if self.n_asked > self.own.policy.most_predicted_rows:
             raise PolicyError("The run predicts more rows than this party's policy allows (most_predicted_rows).")
         self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
-        self.deepest = np.full((n, self.n_trees), -1, np.int32)
+        self.deepest = np.full(n * self.n_trees, -1, np.int32)
         """The last node of each tree that was asked about, for every row."""
         known = self.rows >= 0
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
@@ -117,13 +117,18 @@ class Answering:
     def _ways(self, request: AskWays) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
-        tree, node = self.part.tree[cut], self.part.node[cut]
-        if (self.deepest[place, tree] >= node).any() or len(np.unique(place * self.n_trees + tree)) < len(place):
-            raise ProtocolError("The active party asks about a row that does not go down its tree.")
-        self.deepest[place, tree] = node
+        self._go_down(place * self.n_trees + self.part.tree[cut], self.part.node[cut])
         left = self.part.left(self.own_values, cut, self.rows[place])
         self.log.note("ways told", cuts=len(request.tree), ways=len(left))
         return Sides(np.packbits(left, bitorder="little"))
+
+    def _go_down(self, where: Places, node: Places) -> None:
+        """Rows in trees, each once, come to nodes further down than any before."""
+        here = np.zeros(len(self.deepest), np.bool_)
+        here[where] = True
+        if np.count_nonzero(here) < len(where) or (self.deepest[where] >= node).any():
+            raise ProtocolError("The active party asks about a row that does not go down its tree.")
+        self.deepest[where] = node
 
     def _checked(self, request: AskWays) -> tuple[Places, Places]:
         """For every row at every cut, the number of the cut and the place of the row among those asked about."""

@@ -40,7 +40,7 @@ from hedgerow.trees.params import TreeParams
 MOST_PLACES = 4_000_000
 """Rows of a batch times trees: whatever is asked about them fits a message of `wire.MOST_SMALL` bytes."""
 MOST_ROWS = 1 << 16
-"""Rows of a batch."""
+"""Rows of a batch, so that two bytes name one."""
 
 Places = NDArray[np.int64]
 Ways = NDArray[np.bool_]
@@ -73,8 +73,12 @@ class Asking:
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
         self.owner = np.where(forest.columns >= 0, owner[forest.columns], -1) if len(owner) else forest.columns
         """Whose cut a node is; -1 for a leaf."""
-        self.cut = np.full(len(forest.columns), -1, np.int64)
-        self.cut[forest.roots[self.own_part.tree] + self.own_part.node] = np.arange(len(self.own_part.tree))
+        self.cuts = [np.flatnonzero(self.owner == number) for number in range(len(own.parties))]
+        """The nodes that each party cuts, in order."""
+        self.number = np.zeros(len(forest.columns), np.int64)
+        """Which of its owner's cuts a node is."""
+        for nodes in self.cuts:
+            self.number[nodes] = np.arange(len(nodes))
         self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
         """How many rows each party turned out not to have."""
 
@@ -123,30 +127,37 @@ class Asking:
     ) -> Places:
         """Move rows down own cuts, and down cuts of parties that do not have them; those that meet another's remain."""
         while True:
-            under_way = under_way[self.owner[at[under_way]] >= 0]
-            owner, row = self.owner[at[under_way]], under_way // n
-            blind = under_way[~known[owner, row]]
+            owner = self.owner[at[under_way]]
+            under_way, owner = under_way[owner >= 0], owner[owner >= 0]
             mine = under_way[owner == self.own_number]
+            blind = under_way[:0] if known.all() else under_way[~known[owner, under_way // n]]
             if not len(mine) and not len(blind):
                 return under_way
             self._move(at, blind, self.model.forest.missing_left[at[blind]])
-            self._move(at, mine, self.own_part.left(own_values, self.cut[at[mine]], mine // n))
+            self._move(at, mine, self.own_part.left(own_values, self.number[at[mine]], mine // n))
 
     def _move(self, at: Places, places: Places, left: Ways) -> None:
         at[places] = self.model.forest.children[at[places]] + ~left
 
     def _ask(self, at: Places, under_way: Places, n: int) -> None:
         """One exchange: the owners of the cuts that rows have come to tell which way they go."""
-        moved, requests = {}, {}
-        for number in np.unique(self.owner[at[under_way]]):
-            theirs = under_way[self.owner[at[under_way]] == number]
-            places = theirs[np.argsort(at[theirs], kind="stable")]
-            nodes, n_rows = np.unique(at[places], return_counts=True)
-            roots = self.model.forest.roots
-            tree = np.searchsorted(roots, nodes, side="right") - 1
-            cuts = (tree.astype(np.int32), (nodes - roots[tree]).astype(np.int32), n_rows.astype(np.int32))
-            party = self.parties[number]
-            moved[party], requests[party] = places, AskWays(*cuts, (places // n).astype(np.uint32))
+        moved, requests, roots = {}, {}, self.model.forest.roots
+        owner = self.owner[at[under_way]]
+        for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
+            theirs = under_way[owner == number]
+            if not len(theirs):
+                continue
+            cut = self.number[at[theirs]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
+            n_rows = np.bincount(cut, minlength=len(nodes))
+            come_to = nodes[n_rows > 0]
+            tree = np.searchsorted(roots, come_to, side="right") - 1
+            moved[party] = theirs[np.argsort(cut, kind="stable")]
+            requests[party] = AskWays(
+                tree.astype(np.int32),
+                (come_to - roots[tree]).astype(np.int32),
+                n_rows[n_rows > 0].astype(np.int32),
+                (moved[party] // n).astype(np.uint16),
+            )
         for party, answer in self.circle.ask_each(requests).items():
             refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
             if not isinstance(answer, Sides):
