@@ -73,7 +73,7 @@ def question(model: Model, node: int, most: int = MOST_NAMED, *, exact: bool = T
     forest = model.forest
     name = plain(model.columns[forest.columns[node]].name)
     if _is_kept_back(model, node):
-        return f"{name} on the left of a cut that its owner keeps"
+        return f"{name} left of its owner's cut"
     if forest.sets[node] >= 0:
         return f"{name} {kept(*categories(model, node), most)}"
     threshold = forest.thresholds[node]

@@ -56,7 +56,7 @@ def _question(part: Part, i: int) -> str:
     column = part.columns[part.column[i]]
     if column.kind == "numeric":
         behind = part.thresholds[i] >= BEHIND_ALL
-        return f"{plain(column.name)} {'is not missing' if behind else f'< {part.thresholds[i]}'}"
+        return f"{plain(column.name)} {'is not missing' if behind else f'< {part.thresholds[i]!s}'}"
     sides: tuple[list[str], list[str]] = ([], [])
     for code, category in enumerate(column.categories):
         goes_left = int(part.sets[i, code // 64]) >> (code % 64) & 1

@@ -301,5 +301,5 @@ def test_the_active_partys_trees_name_the_owner_and_no_threshold(still):
     assert "columns by party: alice (active) 1, bob 1, carol 2" in text
     assert model.ownership.model in text
     tree = shown(still.folder / "model.json", "--tree", "0")
-    assert "on the left of a cut that its owner keeps?" in tree
+    assert "left of its owner's cut?" in tree
     assert "bob:0 <" not in tree
