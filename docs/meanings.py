@@ -192,6 +192,8 @@ POLICY = {
     "min_child_rows": "the run's `min_child_rows` must be at least this",
     "most_trees": "the run's `n_estimators` must be at most this",
     "min_key_bits": "the Paillier keys of a vertical run must have at least so many bits",
+    "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
+    "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",
     "columns": "the only columns of the table that are used and named to others",
 }
 

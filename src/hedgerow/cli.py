@@ -21,6 +21,7 @@ from hedgerow.commands.plan import plan
 from hedgerow.commands.predict import predict
 from hedgerow.commands.runs import drive, join
 from hedgerow.commands.show import show
+from hedgerow.commands.together import answer
 from hedgerow.commands.train import train
 from hedgerow.errors import HedgerowError
 
@@ -84,7 +85,7 @@ Version = Annotated[
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for _command in (train, drive, join, predict, evaluate, show, plan):
+for _command in (train, drive, join, predict, answer, evaluate, show, plan):
     app.command(cls=_Command)(_command)
 for _group in (certs, audit):
     _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)

@@ -18,6 +18,7 @@ from hedgerow.model import Model, classes_of
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
 from hedgerow.run.fitting import fit_parties
+from hedgerow.run.predicting import predict_parties
 from hedgerow.run.simulate import tables_of
 from hedgerow.saved import save
 from hedgerow.threads import threads_of
@@ -114,6 +115,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        """Raw scores of a table's rows, or by the parties of a vertical model asking each other."""
+        check_is_fitted(self)
+        if _are_parties(X):
+            return self.model_.scores_at(self.apply(X))
+        return self.model_.scores(self._table(X), threads_of(self.n_jobs))
+
+    def _means(self, X: Any) -> NDArray[np.float64]:
+        """Expected numbers, or the probability of every class."""
+        return self.model_.means(self._scores(X))
+
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Each column's share of the total gain."""
@@ -126,6 +138,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node at which each row ends, counted from the root of its tree (rows x trees)."""
+        check_is_fitted(self)
+        if _are_parties(X):
+            return predict_parties(self.model_, _parties_of(X))
         table = self._table(X)
         return self.model_.leaves(table, threads_of(self.n_jobs))
 
@@ -142,6 +157,19 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+
+def _are_parties(X: Any) -> bool:
+    """Whether these are several parties' tables, by name or in a list, and not one table."""
+    parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else ()
+    return any(isinstance(part, Table) for part in parts)
+
+
+def _parties_of(X: Any) -> dict[str, Table | None]:
+    """Tables by party; None stays, for a party that is absent."""
+    named = X if isinstance(X, Mapping) else {f"party{i + 1}": table for i, table in enumerate(X)}
+    present = tables_of({name: table for name, table in named.items() if table is not None})
+    return {str(name): present.get(str(name)) for name in named}
 
 
 def _categorical_in(X: Any, model: Model) -> list[str | int]:
@@ -185,18 +213,15 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of every class (rows x classes, in the order of `classes_`)."""
-        table = self._table(X)
-        return self.model_.predict(table, threads_of(self.n_jobs))
+        return self._means(X)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """The likeliest class of each row."""
-        table = self._table(X)
-        return np.asarray(self.classes_[self.model_.predict(table, threads_of(self.n_jobs)).argmax(axis=1)])
+        return np.asarray(self.classes_[self._means(X).argmax(axis=1)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Raw scores: one a row for two classes, else one a class."""
-        table = self._table(X)
-        scores = self.model_.scores(table, threads_of(self.n_jobs)).astype(np.float64)
+        scores = self._scores(X).astype(np.float64)
         return scores[:, 0] - (0.5 if self._average else 0.0) if scores.shape[1] == 1 else scores
 
 
@@ -209,8 +234,7 @@ class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The expected label of each row."""
-        table = self._table(X)
-        return self.model_.predict(table, threads_of(self.n_jobs))
+        return self._means(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -34,6 +34,7 @@ def to_xgboost(model: Model, path: str | os.PathLike[str]) -> None:
 
 def xgboost_json(model: Model) -> dict[str, Any]:
     """The model as XGBoost's JSON document."""
+    model.check_whole()
     name = model.loss.name
     if name not in OBJECTIVES:
         raise ModelError(

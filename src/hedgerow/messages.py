@@ -48,6 +48,7 @@ def blinded(tells: str) -> Travels:
 ClassLabel = int | float | str | bool
 U8: TypeAlias = NDArray[np.uint8]
 I32: TypeAlias = NDArray[np.int32]
+U16: TypeAlias = NDArray[np.uint16]
 U32: TypeAlias = NDArray[np.uint32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
@@ -403,6 +404,30 @@ class KeepPart(Request, frozen=True, tag=18):
     n_trees: Annotated[int, clear("trees of the model")]
 
 
+# Prediction over a vertical model: the active party asks the owners of cuts which way its rows go.
+
+
+class AskKnown(Request, frozen=True, tag=60):
+    """Rows that are to be predicted: which of them the party has."""
+
+    ids: Annotated[tuple[str, ...], clear("ids of the rows that are predicted")]
+
+
+class Known(Answer, frozen=True, tag=60):
+    """Which of the rows the party has; the others go the default way at its cuts."""
+
+    known: Annotated[U8, clear("a bit for every row that was asked about: whether the party has it")]
+
+
+class AskWays(Request, frozen=True, tag=61):
+    """To the owner of these cuts: which of the rows at them go left. Answered by `Sides`."""
+
+    tree: Annotated[I32, clear("trees of cuts of the party's own columns that rows have come to")]
+    node: Annotated[I32, clear("which nodes of these trees")]
+    n_rows: Annotated[I32, clear("how many rows have come to each")]
+    rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
+
+
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""
 
@@ -413,10 +438,12 @@ REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
     AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon,
+    AskKnown, AskWays,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
     SetSize, BlindedIds, Marks,
+    Known,
 )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ModelError
@@ -16,6 +15,32 @@ from hedgerow.trees.params import TreeParams
 
 ClassLabel = int | float | str | bool
 Absent = Literal["missing", "zero"]
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Of a vertical model: the id that all its parts share, and whose its columns are."""
+
+    model: str
+    active: str
+    columns: tuple[tuple[str, int], ...]
+    """Parties in the order of the columns, each with how many it has."""
+    whole: bool = False
+    """Whether the thresholds of all parties are in the model, as where all of them live in one process."""
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The parties, in the order of the columns."""
+        return tuple(party for party, _ in self.columns)
+
+    def span(self, party: str) -> tuple[int, int]:
+        """A party's columns: from this number up to that one."""
+        first = 0
+        for name, n in self.columns:
+            if name == party:
+                return first, first + n
+            first += n
+        raise ModelError(f"{party!r} is no party of the model; it has {', '.join(map(repr, self.parties))}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +61,8 @@ class Model:
     """What an entry that a sparse table did not store meant."""
     history: tuple[float, ...] = field(default=())
     metric: str | None = None
+    ownership: Ownership | None = None
+    """Of a model over several parties' columns; None: all its columns are in one place."""
 
     def __post_init__(self) -> None:
         if self.forest.n_trees % self.loss.n_trees:
@@ -54,23 +81,51 @@ class Model:
     def scores(self, table: Table, threads: int = 1) -> NDArray[np.float32]:
         """Raw scores, rows x trees of a round."""
         table = self.aligned(table)
-        start = 0.0 if self.params.average else self.base_score
-        out = np.full((table.n_rows, self.loss.n_trees), start, np.float32)
+        out = self._first_scores(table.n_rows)
         self.forest.add_scores(table.values, table.absent, out, threads)
         return averaged(out, self.base_score, self.n_rounds) if self.params.average else out
 
+    def scores_at(self, leaves: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Raw scores of rows that end at these nodes of the trees (rows x trees, as `leaves` gives them)."""
+        out = self._first_scores(len(leaves))
+        for tree, (root, places) in enumerate(zip(self.forest.roots[:-1], leaves.T, strict=True)):
+            out[:, tree % self.loss.n_trees] += self.forest.values[root + places]
+        return averaged(out, self.base_score, self.n_rounds) if self.params.average else out
+
+    def _first_scores(self, n_rows: int) -> NDArray[np.float32]:
+        start = 0.0 if self.params.average else self.base_score
+        return np.full((n_rows, self.loss.n_trees), start, np.float32)
+
+    def check_whole(self) -> None:
+        """Refuse to use a model without thresholds that others have."""
+        if self.ownership is not None and not self.ownership.whole:
+            others = [party for party in self.ownership.parties if party != self.ownership.active]
+            raise ModelError(
+                f"Where the columns of {', '.join(map(repr, others))} are cut is not in this model, the active party's "
+                "part of a vertical one; predict together with the others (hedgerow predict --with RUN.toml)."
+            )
+
     def aligned(self, table: Table) -> Table:
         """The model's columns of a table; refuses a sparse one whose gaps mean something else than in training."""
+        self.check_whole()
+        self.check_gaps(table)
+        return table.aligned(self.columns)
+
+    def check_gaps(self, table: Table) -> None:
+        """Refuse a sparse table whose gaps mean something else than in training."""
         if not isinstance(table.values, np.ndarray) and (table.absent == 0) != (self.absent == "zero"):
             raise DataError(
                 f"Entries that the sparse table does not store were {self.absent} in training; "
                 f"make the table with absent={self.absent!r}."
             )
-        return table.aligned(self.columns)
 
     def predict(self, table: Table, threads: int = 1) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class (rows x classes)."""
-        means = self.loss.transform(self.scores(table, threads))
+        return self.means(self.scores(table, threads))
+
+    def means(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Expected numbers, or the probability of every class, from raw scores."""
+        means = self.loss.transform(scores)
         if not self.classes or means.ndim == 2:
             return means
         second = np.clip(means, 0, 1)
@@ -78,14 +133,16 @@ class Model:
 
     def predict_labels(self, table: Table, threads: int = 1) -> NDArray[np.generic]:
         """Likeliest classes, or expected numbers."""
-        predicted = self.predict(table, threads)
+        return self.labels_of(self.predict(table, threads))
+
+    def labels_of(self, predicted: NDArray[np.float64]) -> NDArray[np.generic]:
+        """Likeliest classes by their probabilities, or the numbers as they are."""
         return np.array(self.classes)[predicted.argmax(axis=1)] if self.classes else predicted
 
     def leaves(self, table: Table, threads: int = 1) -> NDArray[np.int32]:
         """The node at which each row ends, for every tree (rows x trees)."""
         table = self.aligned(table)
-        values = table.values if isinstance(table.values, np.ndarray) else _filled(table.values, table.absent)
-        return self.forest.leaf_places(values, threads)
+        return self.forest.leaf_places(dense(table), threads)
 
     def importances(self, kind: ImportanceKind = "gain") -> dict[str, float]:
         """Each column's share of the forest's gain, cuts or cover, largest first."""
@@ -124,9 +181,11 @@ def class_numbers(labels: NDArray[np.generic], classes: tuple[ClassLabel, ...]) 
     return numbers
 
 
-def _filled(values: sparse.csr_array[Any], absent: float) -> NDArray[np.float32]:
-    """A sparse table written out, entries it does not store included."""
-    dense = np.full(values.shape, absent, np.float32)
-    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-    dense[rows, values.indices] = values.data
-    return dense
+def dense(table: Table) -> NDArray[np.float32]:
+    """The values of a table, written out with what a sparse one does not store."""
+    values: Any = table.values
+    if isinstance(values, np.ndarray):
+        return values
+    full = np.full(values.shape, table.absent, np.float32)
+    full[np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)), values.indices] = values.data
+    return full

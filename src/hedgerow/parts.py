@@ -1,11 +1,12 @@
 """A passive party's part of a vertical model: where its own columns are cut. Only all parts together predict.
 
-{"hedgerow part": 1, "sha256": "<of the bytes of body>", "body": {...}}
+{"hedgerow part": 2, "sha256": "<of the bytes of body>", "body": {...}}
 """
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError
-from hedgerow.model import Model
+from hedgerow.model import Model, Ownership
+from hedgerow.saved import content_of
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,23 @@ class Part:
     column: NDArray[np.int32]
     """Counted among the party's own."""
     thresholds: NDArray[np.float32]
-    """0 for a categorical cut."""
+    """Values below go left; 0 for a categorical cut."""
+    missing_left: NDArray[np.bool_]
+    sets: NDArray[np.uint64]
+    """Which categories go left, 256 bits a cut; none for a numeric cut."""
+
+    def left(self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether rows of the party's own values go left at cuts, each given by its number."""
+        column = self.column[cut]
+        x = values[row, column]
+        missing = np.isnan(x)
+        left = np.where(missing, self.missing_left[cut], x < self.thresholds[cut])
+        categorical = np.array([c.kind == "categorical" for c in self.columns], np.bool_)
+        by_set = np.flatnonzero(categorical[column] & ~missing)
+        code = x[by_set].astype(np.int64)
+        bits = self.sets[cut[by_set], code // 64] >> (code % 64).astype(np.uint64)
+        left[by_set] = (bits & np.uint64(1)).astype(np.bool_)
+        return left
 
 
 class _File(msgspec.Struct):
@@ -51,13 +69,25 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     node: list[int]
     column: list[int]
     thresholds: list[float]
+    missing_left: list[bool]
+    sets: list[tuple[int, int, int, int]]
 
 
 def encoded(part: Part) -> bytes:
     """The content of a part's file."""
-    numbers = [array.tolist() for array in (part.tree, part.node, part.column, part.thresholds)]
-    body = msgspec.json.encode(_Body(part.model, part.party, part.first, part.columns, *numbers))
+    arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
+    body = msgspec.json.encode(_Body(part.model, part.party, part.first, part.columns, *(a.tolist() for a in arrays)))
     return msgspec.json.encode(_File(VERSION, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
+
+
+def is_part(content: bytes) -> bool:
+    """Whether this is the content of a part's file, whole or damaged, and not of a model's."""
+    return content.lstrip()[:20].startswith(b'{"hedgerow part"')
+
+
+def load_part(path: Path) -> Part:
+    """Read a part; a damaged file, or one of another version, is refused."""
+    return decoded(content_of(path), str(path))
 
 
 def decoded(data: bytes, what: str) -> Part:
@@ -74,6 +104,8 @@ def decoded(data: bytes, what: str) -> Part:
             np.array(body.node, np.int64),
             np.array(body.column, np.int32),
             np.array(body.thresholds, np.float32),
+            np.array(body.missing_left, np.bool_),
+            np.array(body.sets, np.uint64).reshape(-1, 4),
         )
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
         raise ModelError(f"{what} is not a part of a hedgerow model.") from None
@@ -83,16 +115,45 @@ def decoded(data: bytes, what: str) -> Part:
 
 
 def _check(part: Part, what: str) -> None:
-    sizes = {len(part.tree), len(part.node), len(part.column), len(part.thresholds)}
-    inside = len(sizes) == 1 and part.first >= 0 and bool(np.isfinite(part.thresholds).all())
+    arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
+    inside = len({len(array) for array in arrays}) == 1 and part.first >= 0 and bool(np.isfinite(part.thresholds).all())
     inside = inside and bool(((part.column >= 0) & (part.column < len(part.columns))).all())
     if not inside or (len(part.tree) and min(part.tree.min(), part.node.min()) < 0):
         raise ModelError(f"{what} is damaged: its cuts do not fit its columns.")
+    if max(part.tree.max(initial=0), part.node.max(initial=0)) >= 1 << 31 or len(places(part)) < len(part.tree):
+        raise ModelError(f"{what} is damaged: it cuts a node twice, or one that cannot be.")
+
+
+def places(part: Part) -> dict[tuple[int, int], int]:
+    """The number of each cut by its tree and node."""
+    return {place: i for i, place in enumerate(zip(part.tree.tolist(), part.node.tolist(), strict=True))}
+
+
+def ownership_of(model: Model) -> Ownership:
+    """Whose the columns are; refuses a model that is not of several parties' columns."""
+    if model.ownership is None:
+        raise ModelError("The model is not one of a vertical run; it predicts by itself, without other parties.")
+    return model.ownership
+
+
+def part_of(model: Model, party: str) -> Part:
+    """A party's cuts in a model that has its thresholds: the active party's own, or in one process anybody's."""
+    own, forest = ownership_of(model), model.forest
+    first, last = own.span(party)
+    at = np.flatnonzero((forest.columns >= first) & (forest.columns < last))
+    tree = np.searchsorted(forest.roots, at, side="right") - 1
+    sets = np.zeros((len(at), 4), np.uint64)
+    by_set = forest.sets[at] >= 0
+    sets[by_set] = forest.category_sets[forest.sets[at[by_set]]]
+    column = (forest.columns[at] - first).astype(np.int32)
+    cuts = (tree, at - forest.roots[tree], column, forest.thresholds[at], forest.missing_left[at], sets)
+    return Part(own.model, party, first, model.columns[first:last], *cuts)
 
 
 def joined(model: Model, parts: Mapping[str, Part]) -> Model:
     """The whole model, where all parts lie together: the thresholds of every party's cuts put in their places."""
-    if len({part.model for part in parts.values()}) > 1:
+    own = model.ownership
+    if len({part.model for part in parts.values()} | ({own.model} if own is not None else set())) > 1:
         raise ModelError("The parts belong to different models and cannot be mixed.")
     forest, columns = model.forest, list(model.columns)
     thresholds = forest.thresholds.copy()
@@ -105,4 +166,7 @@ def joined(model: Model, parts: Mapping[str, Part]) -> Model:
             raise ModelError(f"The part of {party!r} does not fit the trees of the active party.")
         thresholds[at] = part.thresholds[kept]
         columns[part.first : part.first + len(part.columns)] = part.columns
-    return replace(model, forest=replace(forest, thresholds=thresholds), columns=tuple(columns))
+    if own is not None:
+        own = replace(own, whole={*parts, own.active} >= set(own.parties))
+    forest = replace(forest, thresholds=thresholds)
+    return replace(model, forest=forest, columns=tuple(columns), ownership=own)

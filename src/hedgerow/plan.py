@@ -27,7 +27,7 @@ SEALED: tuple[Protection, ...] = ("lattice", "paillier", "plain")
 """Protections of a vertical run."""
 CutPoints = Literal["counts", "local"]
 Align = Literal["given", "private"]
-Method = Literal["horizontal", "vertical", "bagging", "sequential"]
+Method = Literal["horizontal", "vertical", "bagging", "sequential", "predict"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class Plan:
     """Rows of a vertical run: the same everywhere and in order already, or found by private set intersection."""
     most_ids: int = MOST_IDS
     """The most ids that a party may bring to the intersection."""
+    model: str = ""
+    """Of a prediction, the id that all parts of the vertical model share."""
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
@@ -105,8 +107,15 @@ class Plan:
             raise ParameterError("Two parties have one certificate; make one for each party.")
         if not 0 < self.party_share <= 1:
             raise ParameterError(f"party_share must be above 0 and at most 1; it is {self.party_share!r}.")
+        if self.method == "predict":
+            self._check_prediction()
+            return
         self._check_vertical()
         self._check_masks()
+
+    def _check_prediction(self) -> None:
+        if self.active not in self.names or not self.model:
+            raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
 
     def _check_vertical(self) -> None:
         if self.method != "vertical":

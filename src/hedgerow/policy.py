@@ -28,6 +28,10 @@ class Policy:
     most_trees: int = 10_000
     min_key_bits: int = 2048
     """Of Paillier keys."""
+    allow_prediction: bool = True
+    """The active party of a vertical model may ask which way rows go at this party's cuts."""
+    most_predicted_rows: int = 1_000_000
+    """Rows that it may ask about while this process lives."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
 
@@ -35,6 +39,10 @@ class Policy:
         """Refuse a plan that these rules do not allow, with the rule's name."""
         if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
+        if plan.method == "predict":
+            if not self.allow_prediction:
+                raise PolicyError("The run predicts, which this party's policy refuses (allow_prediction).")
+            return
         whole = plan.method in ("bagging", "sequential")
         refused = [
             (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
@@ -82,5 +90,6 @@ ALLOW_ALL = Policy(
     allow_party_sampling=True,
     min_cut_rows=1,
     most_trees=10**9,
+    most_predicted_rows=10**12,
 )
 """For parties that live in one process, where there is nobody to hide from."""

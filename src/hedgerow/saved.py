@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow import files
 from hedgerow.data.table import Column
 from hedgerow.errors import HedgerowError, ModelError
-from hedgerow.model import Absent, ClassLabel, Model
+from hedgerow.model import Absent, ClassLabel, Model, Ownership
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import Loss
@@ -60,6 +60,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     history: list[float]
     metric: str | None
     forest: _Forest
+    ownership: Ownership | None = None
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -82,6 +83,7 @@ def encoded(model: Model) -> bytes:
         "history": list(model.history),
         "metric": model.metric,
         "forest": forest,
+        **({} if model.ownership is None else {"ownership": asdict(model.ownership)}),
     }
     raw = msgspec.json.encode(body)
     whole = _File(VERSION, hashlib.sha256(raw).hexdigest(), msgspec.Raw(raw))
@@ -96,10 +98,11 @@ def write_whole(path: Path, content: bytes) -> None:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model; a damaged file, or one of another version, is refused."""
     path = Path(path)
-    return decoded(_content(path), str(path))
+    return decoded(content_of(path), str(path))
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """What is in the file of a model, or of a part of one."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ModelError(f"{path} is larger than any model hedgerow writes ({MOST_BYTES >> 30} GiB).")
@@ -136,6 +139,7 @@ def _model(body: _Body) -> Model:
         body.absent,
         tuple(body.history),
         body.metric,
+        body.ownership,
     )
     check_model(model)
     return model
@@ -154,8 +158,20 @@ def check_model(model: Model) -> None:
     many = {model.loss.n_classes} if model.loss.n_classes > 1 else {0}
     if len(model.classes) not in wanted.get(model.loss.name, many):
         raise ModelError("the classes do not fit the loss")
+    _check_ownership(model)
     if len(model.params.monotone_constraints) not in (0, len(model.columns)):
         raise ModelError("the monotone constraints do not fit the columns")
+
+
+def _check_ownership(model: Model) -> None:
+    own = model.ownership
+    if own is None:
+        return
+    numbers = [n for _, n in own.columns]
+    if own.active not in own.parties or len(set(own.parties)) != len(numbers):
+        raise ModelError("its parties are not as they can be")
+    if min(numbers) < 0 or sum(numbers) != len(model.columns):
+        raise ModelError("the columns of its parties are not those of the model")
 
 
 def _forest(flat: _Forest) -> Forest:

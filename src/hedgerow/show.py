@@ -3,7 +3,7 @@
 import numpy as np
 
 from hedgerow.errors import ParameterError
-from hedgerow.model import Model
+from hedgerow.model import Model, Ownership
 
 BEHIND_ALL = float(np.finfo(np.float32).max)
 """The threshold of a cut that only tells missing values from the others."""
@@ -39,6 +39,9 @@ def summary(model: Model, n_columns: int = 10) -> str:
     if model.label is not None:
         rows.append(("label", plain(model.label)))
     rows.append(("columns", _columns(model)))
+    if model.ownership is not None:
+        rows.append(("parties", _parties(model.ownership)))
+        rows.append(("id", model.ownership.model))
     if model.history:
         rows.append(("history", _history(model)))
     kind = "A random forest" if model.params.average else "Boosted trees"
@@ -69,12 +72,23 @@ def question(model: Model, node: int, most: int = MOST_NAMED, *, exact: bool = T
     """What a node asks of a row; the answer yes goes left. An exact threshold has all the digits it needs."""
     forest = model.forest
     name = plain(model.columns[forest.columns[node]].name)
+    if _is_kept_back(model, node):
+        return f"{name} left of its owner's cut"
     if forest.sets[node] >= 0:
-        return f"{name} {_kept(*categories(model, node), most)}"
+        return f"{name} {kept(*categories(model, node), most)}"
     threshold = forest.thresholds[node]
     if threshold >= BEHIND_ALL:
         return f"{name} is not missing"
     return f"{name} < {str(threshold) if exact else short(float(threshold))}"
+
+
+def _is_kept_back(model: Model, node: int) -> bool:
+    """Whether a cut is of a column whose owner has the threshold, in the active party's part of a vertical model."""
+    own = model.ownership
+    if own is None or own.whole:
+        return False
+    first, last = own.span(own.active)
+    return not first <= model.forest.columns[node] < last
 
 
 def short(number: float) -> str:
@@ -92,7 +106,7 @@ def categories(model: Model, node: int) -> tuple[list[str], list[str]]:
     return sides
 
 
-def _kept(left: list[str], right: list[str], most: int) -> str:
+def kept(left: list[str], right: list[str], most: int = MOST_NAMED) -> str:
     """The shorter of two lists, as what a category is or is not."""
     if not right:
         return "is not missing"
@@ -145,6 +159,11 @@ def _columns(model: Model) -> str:
     categorical = sum(c.kind == "categorical" for c in model.columns)
     used = len(np.unique(model.forest.columns[model.forest.columns >= 0]))
     return f"{len(model.columns)} ({categorical} categorical), {used} used"
+
+
+def _parties(own: Ownership) -> str:
+    named = (f"{plain(party)}{' (active)' if party == own.active else ''} {n}" for party, n in own.columns)
+    return f"columns by party: {', '.join(named)}"
 
 
 def _history(model: Model) -> str:

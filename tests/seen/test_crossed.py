@@ -6,8 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from asked import Prediction
 from federated import Federation, params_of, two_class, vertical
 from hedgerow import messages as m
+from hedgerow import parts
 from hedgerow.data import partition
 from hedgerow.plan import Goal
 from hedgerow.protocols import party as party_side
@@ -24,10 +26,17 @@ RUNS = {
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
     "vertical": {"method": "vertical", "protection": "plain"},
+    "predict": {"method": "predict"},
 }
 
 
 def heard_in(**plan):
+    if plan.get("method") == "predict":
+        fed = vertical(params_of())
+        model, tables = fed.model(), fed.tables
+        asked = Prediction(model, {name: parts.decoded(part, name) for name, part in fed.kept.items()}, tables)
+        asked.leaves()
+        return asked.heard
     if plan.get("method") == "vertical":
         fed = vertical(params_of(), **plan)
         fed.model()

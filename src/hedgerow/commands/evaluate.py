@@ -31,6 +31,7 @@ def evaluate(
     if json_ is not None:
         check_writable(json_)
     loaded = load_model(model)
+    loaded.check_whole()
     roles = Roles(label_of(data, label, loaded.label), id_, weight, loaded.absent)
     table = read_like(data, loaded.columns, roles)
     found = measured(loaded, table, threads_of(n_jobs))

@@ -3,17 +3,19 @@
 import csv
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
+from hedgerow.commands import together
 from hedgerow.commands.inputs import Roles, read_like
 from hedgerow.commands.outputs import check_writable
-from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model import Model
 from hedgerow.saved import load_model, write_whole
@@ -37,14 +39,29 @@ def predict(
     out: Out = None,
     what: What = opt.WhatName.LABEL,
     id_: opt.Id = None,
+    with_: together.With = None,
+    cert: together.Cert = None,
+    key: together.KeyFile = None,
+    without: together.Without = None,
+    folder: together.Folder = None,
     n_jobs: opt.Jobs = None,
 ) -> None:
-    """Predict the rows of a table, one line a row, in the table's order."""
+    """Predict the rows of a table, one line a row, in the table's order; a vertical model with its other parties."""
     if out is not None:
         check_writable(out)
     loaded = load_model(model)
-    table = read_like(data, loaded.columns, Roles(id=id_, absent=loaded.absent))
-    header, columns = _predicted(loaded, table, what, threads_of(n_jobs))
+    if what is opt.WhatName.PROBABILITY and not loaded.classes:
+        raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
+    parties = together.parties_of(with_, cert, key, without, folder)
+    if parties is None:
+        loaded.check_whole()
+        table, threads = read_like(data, loaded.columns, Roles(id=id_, absent=loaded.absent)), threads_of(n_jobs)
+        reached = _Reached(lambda: loaded.scores(table, threads), lambda: loaded.leaves(table, threads))
+    else:
+        id_ = id_ or parties.run.data.id
+        table, leaves = together.ask(loaded, data, id_, parties)
+        reached = _Reached(lambda: loaded.scores_at(leaves), lambda: leaves)
+    header, columns = _predicted(loaded, reached, what)
     if table.ids is not None:
         header, columns = [id_ or "id", *header], [table.ids.tolist(), *columns]
     lines = _lines(header, columns)
@@ -55,20 +72,26 @@ def predict(
         write_whole(out, "".join(lines).encode())
 
 
-def _predicted(model: Model, table: Table, what: opt.WhatName, threads: int) -> tuple[list[str], list[Sequence[Any]]]:
+class _Reached(NamedTuple):
+    """What the trees say of the rows, computed when it is asked for."""
+
+    scores: Callable[[], NDArray[np.float32]]
+    leaves: Callable[[], NDArray[np.int32]]
+
+
+def _predicted(model: Model, reached: _Reached, what: opt.WhatName) -> tuple[list[str], list[Sequence[Any]]]:
     """Names and values of the predicted columns."""
-    if what is opt.WhatName.LABEL:
-        return ["prediction"], [model.predict_labels(table, threads).tolist()]
     if what is opt.WhatName.LEAF:
-        leaves = model.leaves(table, threads)
+        leaves = reached.leaves()
         return [f"tree_{i}" for i in range(leaves.shape[1])], leaves.T.tolist()
+    scores = reached.scores()
     if what is opt.WhatName.RAW:
-        scores = model.scores(table, threads)
         names = [f"score_{c}" for c in model.classes] if scores.shape[1] > 1 else ["score"]
         return names, [[str(score) for score in column] for column in scores.T]
-    if not model.classes:
-        raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
-    return [f"probability_{c}" for c in model.classes], model.predict(table, threads).T.tolist()
+    means = model.means(scores)
+    if what is opt.WhatName.LABEL:
+        return ["prediction"], [model.labels_of(means).tolist()]
+    return [f"probability_{c}" for c in model.classes], means.T.tolist()
 
 
 def _lines(header: Sequence[str], columns: Sequence[Sequence[Any]]) -> Iterator[str]:

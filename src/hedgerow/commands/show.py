@@ -8,10 +8,14 @@ import typer
 from hedgerow import plots
 from hedgerow.commands import options as opt
 from hedgerow.commands.outputs import check_writable, print_grid
+from hedgerow.errors import ParameterError
 from hedgerow.exports import to_xgboost
 from hedgerow.model import Model
-from hedgerow.saved import load_model
+from hedgerow.parts import Part, is_part
+from hedgerow.parts import decoded as part_decoded
+from hedgerow.saved import content_of, decoded
 from hedgerow.show import summary, tree_text
+from hedgerow.show_part import part_summary, part_tree_text
 
 Tree = Annotated[int | None, typer.Option(help="Number of a tree to show, from 0.", show_default=False)]
 Importances = Annotated[opt.ImportanceName | None, typer.Option(help="Rank all columns by this.", show_default=False)]
@@ -34,13 +38,20 @@ def show(
     picture: Picture = None,
     xgboost: XGBoost = None,
 ) -> None:
-    """Show a model: a summary, a tree, the importances of columns; or write it as a picture or for XGBoost."""
+    """Show a model: a summary, a tree, the importances of columns; or write it as a picture or for XGBoost.
+
+    Of a passive party's part of a vertical model, its own cuts: all of them, or those of a tree.
+    """
     for path in (picture, xgboost):
         if path is not None:
             check_writable(path)
     if picture is not None:
         plots.check_suffix(picture)
-    loaded = load_model(model)
+    content = content_of(model)
+    if is_part(content):
+        _show_part(part_decoded(content, str(model)), tree, [importances, picture, xgboost])
+        return
+    loaded = decoded(content, str(model))
     if tree is not None:
         typer.echo(tree_text(loaded, tree))
     if importances is not None:
@@ -54,6 +65,12 @@ def show(
     if xgboost is not None:
         to_xgboost(loaded, xgboost)
         typer.echo(f"XGBoost model: {xgboost}")
+
+
+def _show_part(part: Part, tree: int | None, more: list[object]) -> None:
+    if any(option is not None for option in more):
+        raise ParameterError("A part of a model has no importances, picture or XGBoost form; show it alone, or --tree.")
+    typer.echo(part_summary(part) if tree is None else part_tree_text(part, tree))
 
 
 def _draw(model: Model, tree: int | None, importances: opt.ImportanceName | None, path: Path) -> None:

@@ -261,16 +261,21 @@ class PassiveRows:
         node, column = [cuts.nodes.node for _, cuts in found], [cuts.column for _, cuts in found]
         at = [np.where(c.bin < 0, np.float32(0), self.grid.thresholds(c.column, c.bin)) for _, c in found]
         none, few = np.empty(0, np.int64), np.empty(0, np.int32)
-        return Part(
-            request.model,
-            party,
-            request.first,
-            columns,
+        every = (
             np.concatenate([none, *tree]),
             np.concatenate([none, *node]),
             np.concatenate([few, *column]),
             np.concatenate([np.empty(0, np.float32), *at]),
+            np.concatenate([np.empty(0, np.bool_), *(c.missing_left for _, c in found)]),
+            np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
+        kept = every[0] < request.n_trees
+        return Part(request.model, party, request.first, columns, *(array[kept] for array in every))
+
+
+def _sets(cuts: Cuts) -> NDArray[np.uint64]:
+    """The categories that go left; none at a numeric cut, which its threshold tells."""
+    return np.where((cuts.bin < 0)[:, None], cuts.left_bins, np.uint64(0))
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

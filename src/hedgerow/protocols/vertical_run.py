@@ -5,7 +5,7 @@ Sees in the clear.  Its own table; of the others' columns how many bins they hav
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ProtocolError, RunError
 from hedgerow.messages import AskColumns, Done, KeepPart, OwnColumns
-from hedgerow.model import ClassLabel, Model
+from hedgerow.model import ClassLabel, Model, Ownership
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
@@ -114,8 +114,10 @@ def grow(
         history,
         kept,
     )
-    model = ready.model(grown, columns_of(joint, ready.columns))
-    _hand_out(circle, joint, secrets.token_hex(16), model.forest.n_trees)
+    owned = tuple((o.party, o.last - o.first) for o in joint.owned)
+    ownership = Ownership(secrets.token_hex(16), plan.active, owned)
+    model = replace(ready.model(grown, columns_of(joint, ready.columns)), ownership=ownership)
+    _hand_out(circle, joint, ownership.model, model.forest.n_trees)
     return model
 
 

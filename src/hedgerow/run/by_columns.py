@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from hedgerow.data.builtin import BUILTIN
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
+from hedgerow.model import dense
 from hedgerow.run.described import RunFile
 from hedgerow.run.options import DataOptions
 from hedgerow.run.reading import counted, read, read_file, width_of
@@ -56,19 +56,9 @@ def side_by_side(tables: Mapping[str, Table], active: str) -> Table:
     own = tables[active]
     parts: list[Any] = [table.values for table in every]
     sparse_alike = all(sparse.issparse(t.values) and (t.absent == 0) == (own.absent == 0) for t in every)
-    values: Any = sparse.csr_array(sparse.hstack(parts)) if sparse_alike else np.hstack(list(map(_dense, every)))
+    values: Any = sparse.csr_array(sparse.hstack(parts)) if sparse_alike else np.hstack(list(map(dense, every)))
     columns = tuple(column for table in every for column in table.columns)
     return Table(columns, values, own.absent, own.labels, own.weights, own.ids)
-
-
-def _dense(table: Table) -> NDArray[np.float32]:
-    """The values written out, gaps of a sparse table included."""
-    values: Any = table.values
-    if isinstance(values, np.ndarray):
-        return values
-    full = np.full(values.shape, table.absent, np.float32)
-    full[np.repeat(np.arange(values.shape[0]), np.diff(values.indptr)), values.indices] = values.data
-    return full
 
 
 def _labelled(options: DataOptions, source: Source, n_columns: int | None) -> Table:

@@ -5,22 +5,16 @@ driver listens, parties dial. Whoever was killed is started again with the same 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hedgerow import certs, parts
-from hedgerow.channel import Answer
+from hedgerow import parts
 from hedgerow.data.table import Table
 from hedgerow.errors import (
-    HedgerowError,
-    IdentityError,
     ParameterError,
     PartyLost,
-    PolicyError,
-    PrivacyError,
-    ProtocolError,
     RunError,
 )
 from hedgerow.identity import Identity
@@ -37,22 +31,17 @@ from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, che
 from hedgerow.run.kept_rows import CUTS, CutsFile
 from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
+from hedgerow.run.meeting import EVENTS, ca_of, check_own, discreet, listening, passive_entry, revoked_by, settings_of
 from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch
 from hedgerow.run.runfile import RunFile, Source
 from hedgerow.run.seen import leaks
 from hedgerow.saved import MOST_BYTES, decoded, encoded
-from hedgerow.transports.grpc_driver import GrpcTransport
 from hedgerow.transports.grpc_party import serve
 from hedgerow.wire import Corridor
 
 ROWS = "rows.sha256"
 """Beside a party's log: a hash of its rows, so that a run does not go on with others."""
-
-GONE_AFTER = 10.0
-"""Seconds without a connection after which a run goes on without a party, where all have consented to that."""
-
-_EVENTS = {"here": "is here", "lost": "is away", "back": "is back", "restarted": "is back, as a new process"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +76,8 @@ class Driven:
 def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = None) -> Driven:
     """Drive a run of real parties, a vertical one as its active party; whatever ends it, they are told."""
     plan, place = run.real_plan(), options.folder or run.folder
-    settings = _settings(run)
-    _check_own(identity, plan.coordinator, f"[[party]] {plan.active!r}" if plan.active else "[driver]", settings)
+    settings = settings_of(run)
+    check_own(identity, plan.coordinator, f"[[party]] {plan.active!r}" if plan.active else "[driver]", settings)
     check_folder(place, options.resume)
     active = _active(run, plan, own, options)
     data = {} if active is None else {plan.active: _digest(active.own_table, active.own_valid)}
@@ -96,7 +85,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     with (
         closing(open_folder(place, about, options.resume)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
-        _listening(settings, identity, plan, folder, options.say) as transport,
+        listening(settings, identity, plan, folder, options.say) as transport,
     ):
         options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.answering)}.")
         recorder = Recorder(folder.log, options.watch)
@@ -146,38 +135,6 @@ def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: 
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
 
-@contextmanager
-def _listening(
-    settings: DriverOptions, identity: Identity, plan: Plan, folder: RunFolder, say: Say
-) -> Iterator[GrpcTransport]:
-    """Where parties dial in; whatever ends the run, they are told how it ended."""
-
-    def on_event(what: str, who: str) -> None:
-        say(f"{who} {_EVENTS[what]}." if what in _EVENTS else f"Not let in: {who}")
-        if what in _EVENTS:
-            folder.log.note(f"party {what}", party=who)
-
-    ca, pins = _ca(settings), {name: plan.fingerprints[name] for name in plan.answering}
-    transport = GrpcTransport(
-        settings.listen, identity, ca, pins, revoked=_revoked(settings, ca), run=plan.digest,
-        grace=GONE_AFTER if plan.on_loss == "continue" else settings.deadline, on_event=on_event,
-    )  # fmt: skip
-    try:
-        yield transport
-    except BaseException as error:
-        transport.close(False, _why(error))
-        raise
-    transport.close(True, "The run is finished.")
-
-
-def _why(error: BaseException) -> str:
-    if isinstance(error, HedgerowError):
-        return str(error)
-    if isinstance(error, KeyboardInterrupt):
-        return "The driver was stopped by hand; it can go on later."
-    return "The driver met an error in its own program."
-
-
 @dataclass(frozen=True, eq=False)
 class Joining:
     """Who joins, with what, and under which rules of its own."""
@@ -196,13 +153,9 @@ class Joining:
 
 def join(run: RunFile, own: Joining, options: Options) -> Path:
     """Take part in a run until the driver says that it is finished; returns the folder with the model."""
-    plan, settings = run.real_plan(), _settings(run)
-    entry = next((entry for entry in run.parties if entry.name == own.name), None)
-    if entry is None:
-        raise ParameterError(f"{own.name!r} is no party of the run; it names {', '.join(map(repr, plan.names))}.")
-    if own.name == plan.active:
-        raise ParameterError(f"{own.name!r} is the active party, which drives the run; use `hedgerow drive`.")
-    _check_own(own.identity, entry.fingerprint, f"[[party]] {own.name!r}", settings)
+    plan, settings = run.real_plan(), settings_of(run)
+    entry = passive_entry(run, plan, own.name, "hedgerow drive")
+    check_own(own.identity, entry.fingerprint, f"[[party]] {own.name!r}", settings)
     policy = replace(own.policy, plan=own.policy.plan or plan.digest.hex())
     policy.check(plan)
     run.check_cipher()
@@ -214,7 +167,7 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     about = About(run.name, "party", own.name, run.method, plan.text)
     with closing(open_folder(place, about, None)) as folder:
         _check_rows(folder, rows)
-        revoked = _revoked(settings, _ca(settings))
+        revoked = revoked_by(settings, ca_of(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
         owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps)
         content = _served(owner, plan, settings, folder, options)
@@ -240,12 +193,12 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
         kept.append(content)
 
     def on_event(what: str, who: str) -> None:
-        options.say(f"The driver {_EVENTS[what]}." if what in _EVENTS else f"This party refuses: {who}")
+        options.say(f"The driver {EVENTS[what]}." if what in EVENTS else f"This party refuses: {who}")
 
-    party, ca = Party(owner, options.threads, keep_model), _ca(settings)
+    party, ca = Party(owner, options.threads, keep_model), ca_of(settings)
     try:
         serve(
-            settings.address, owner.identity, ca, owner.name, _discreet(party, options.say), run=plan.digest,
+            settings.address, owner.identity, ca, owner.name, discreet(party.answer, options.say), run=plan.digest,
             most_bytes=MOST_BYTES, patience=settings.patience, driver=plan.coordinator, revoked=owner.revoked,
             on_event=on_event,
         )  # fmt: skip
@@ -258,21 +211,6 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
     return kept[-1]
 
 
-def _discreet(party: Party, say: Say) -> Answer:
-    """Answers whose refusals tell the driver nothing of the rows; the owner is told all."""
-
-    def answer(frame: bytes) -> bytes:
-        try:
-            return party.answer(frame)
-        except (PolicyError, ProtocolError, PrivacyError, IdentityError):
-            raise  # these speak of what the driver said
-        except HedgerowError as error:
-            say(f"This party refuses: {error}")
-            raise RunError("Its table cannot be used in this run; its own output says why.") from None
-
-    return answer
-
-
 def _check_rows(folder: RunFolder, digest: str) -> None:
     """Sums over other rows than before would show, in the difference, the rows that changed."""
     known = folder.path / ROWS
@@ -283,37 +221,3 @@ def _check_rows(folder: RunFolder, digest: str) -> None:
             f"The rows are not those with which this party joined the run in {folder.path}; give the same data, or "
             "another --folder in a new run."
         )
-
-
-def _settings(run: RunFile) -> DriverOptions:
-    if run.driver is None:
-        raise ParameterError("Real parties need a [driver] section with address and fingerprint; add it.")
-    return run.driver
-
-
-def _check_own(identity: Identity, fingerprint: str, place: str, settings: DriverOptions) -> None:
-    certs.check_valid(identity.certificate)
-    if identity.fingerprint != fingerprint:
-        raise IdentityError(
-            f"The certificate given with --cert is not the one that {place} fingerprint names; "
-            "give that one, or have the run file changed at every party."
-        )
-    if _revoked(settings, _ca(settings))(identity.certificate):
-        raise IdentityError("The certificate given with --cert was revoked; get a new one and have it pinned.")
-
-
-def _ca(settings: DriverOptions) -> bytes:
-    if settings.ca is None:
-        raise ParameterError('[driver] lacks ca; name the file of the CA\'s certificate, like ca = "ca.pem".')
-    return _content(settings.ca)
-
-
-def _revoked(settings: DriverOptions, ca: bytes) -> Callable[[bytes], bool]:
-    return (lambda _: False) if settings.crl is None else certs.revoked_checker(_content(settings.crl), ca)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise IdentityError(f"Cannot read {path}: {error.strerror or error}.") from None

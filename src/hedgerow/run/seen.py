@@ -71,6 +71,9 @@ def _how(plan: Plan, line: m.Disclosure) -> str:
 
 def leaks(plan: Plan) -> Iterator[str]:
     """What remains to be known in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
+    if plan.method == "predict":
+        yield from _of_paths(plan)
+        return
     if plan.method == "vertical":
         yield from _by_columns(plan)
         return
@@ -103,6 +106,13 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
     yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
+
+
+def _of_paths(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    yield f"{own} learns the path of every row through every tree, and which of the rows each party has."
+    yield "Passive parties learn the ids of the rows, and which of them come to which of their own cuts."
+    yield f"{own} could ask about cuts off a row's path, and so learn more of its bins; audit logs count what was told."
 
 
 def _of_sums(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,107 @@
+"""Predictions by several parties: `hedgerow predict --with` at the active one, `hedgerow answer` at the others."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from hedgerow.commands import options as opt
+from hedgerow.commands.inputs import Roles, read_like
+from hedgerow.commands.runs import Certificate, Key, Name, OwnData, PolicyFile, RunPath
+from hedgerow.data.table import Table
+from hedgerow.errors import ParameterError
+from hedgerow.identity import Identity
+from hedgerow.model import Model
+from hedgerow.parts import load_part, ownership_of, part_of
+from hedgerow.policy import Policy
+from hedgerow.protocols.answering import Keeper, check_owner
+from hedgerow.run import real_predict
+from hedgerow.run.policy_file import read_policy
+from hedgerow.run.real_predict import Options
+from hedgerow.run.runfile import RunFile, open_run
+from hedgerow.show import plain
+
+With = Annotated[
+    Path | None,
+    typer.Option(
+        "--with",
+        help="Run file of a vertical model, whose other parties answer (`hedgerow answer`); MODEL is the active "
+        "party's, DATA its own rows.",
+        show_default=False,
+    ),
+]
+Cert = Annotated[Path | None, typer.Option("--cert", help="Own certificate; goes with --with.", show_default=False)]
+KeyFile = Annotated[Path | None, typer.Option("--key", help="Own key; goes with --with.", show_default=False)]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PARTY",
+        help="Party that is not asked: at its cuts all rows go the default way; may be given often.",
+        show_default=False,
+    ),
+]
+_FOLDER = "New folder for manifest and audit log, in place of one beside the run's"
+Folder = Annotated[Path | None, typer.Option(help=f"{_FOLDER}; goes with --with.", show_default=False)]
+AnswerFolder = Annotated[Path | None, typer.Option("--folder", help=f"{_FOLDER}.", show_default=False)]
+PartFile = Annotated[
+    Path, typer.Option("--part", help="Own part of the model, which `hedgerow join` left.", show_default=False)
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Parties:
+    """With whom the active party predicts, and as whom."""
+
+    run: RunFile
+    identity: Identity
+    options: Options
+
+
+def parties_of(
+    run_file: Path | None, cert: Path | None, key: Path | None, without: list[str] | None, folder: Path | None
+) -> Parties | None:
+    """From the options of `hedgerow predict`; None: the model predicts by itself."""
+    if run_file is None:
+        for option, given in {"--cert": cert, "--key": key, "--without": without, "--folder": folder}.items():
+            if given:
+                raise ParameterError(f"{option} goes with --with, a vertical model's run file; add that.")
+        return None
+    if cert is None or key is None:
+        raise ParameterError("--with needs --cert and --key, by which the other parties know this one; add them.")
+    return Parties(open_run(run_file), Identity.load(cert, key), Options(folder, _say, tuple(without or ())))
+
+
+def ask(model: Model, data: str, id_: str | None, parties: Parties) -> tuple[Table, NDArray[np.int32]]:
+    """The active party's rows, and where they end in every tree."""
+    own = part_of(model, ownership_of(model).active)
+    table = read_like(data, own.columns, Roles(id=id_, absent=model.absent))
+    return table, real_predict.predict_together(parties.run, model, table, parties.identity, parties.options)
+
+
+def answer(
+    run_file: RunPath,
+    name: Name,
+    part: PartFile,
+    data: OwnData,
+    cert: Certificate,
+    key: Key,
+    id_: opt.Id = None,
+    policy: PolicyFile = None,
+    folder: AnswerFolder = None,
+) -> None:
+    """Tell the active party of a vertical model, until it has predicted, which way rows go at own cuts."""
+    run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
+    own, identity = load_part(part), Identity.load(cert, key)
+    if name in run.names and name != run.active:
+        check_owner(own, name)
+    table = read_like(str(data), own.columns, Roles(id=id_ or run.data.id, absent=run.data.absent))
+    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), Options(folder, _say))
+    typer.echo(f"folder: {place}")
+
+
+def _say(sentence: str) -> None:
+    typer.echo(plain(sentence), err=True)
