@@ -21,6 +21,7 @@ from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
@@ -81,6 +82,8 @@ class Driver:
     tell: Callable[[str], None] = lambda _: None
     own: Active | None = None
     """The active party's tables, in a vertical run."""
+    log: Log = NoLog()  # noqa: RUF009  # it holds nothing
+    """Where it is written down what an alignment told."""
 
 
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
@@ -155,8 +158,8 @@ class _Run:
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
         if circle.plan.align == "private":
-            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads)
-            own = vertical_run.aligned(circle, self.sets, driver.tell)
+            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads, driver.log, driver.tell)
+            own = vertical_run.aligned(circle, self.sets)
         if self.ready is None:
             self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
             self.ready.rows.clipped = self.state.clipped

@@ -19,6 +19,7 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
+from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
@@ -55,6 +56,8 @@ class Owner:
     """Whether what is answered must be on disk before the answer leaves, so that a loss of power forgets nothing."""
     keeps: Keeps | None = None
     """Where the own cuts of a vertical run are kept."""
+    tell: Tell = silent
+    """Told what an alignment does and finds."""
 
 
 class Party:
@@ -164,12 +167,7 @@ class Party:
         sets = self.sets
         if sets is None:
             raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}: rows are as given.")
-        reply = sets.answer(request)
-        if isinstance(request, m.MarkCommon) and isinstance(reply, m.Done):
-            rows, common = (t[request.held_out] for t in (sets.own, sets.tables))
-            counts = {"rows": rows.n_rows if rows else 0, "common": common.n_rows if common else 0}
-            self.log.note("aligned", held_out=request.held_out, **counts)
-        return reply
+        return sets.answer(request)
 
     def _own_tables(self) -> Tables:
         """The own rows; the validation rows only where they are followed."""
@@ -197,12 +195,13 @@ class Party:
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
-        if self.plan.align == "private":
-            self.sets = self.sets or OwnSets(self.plan, self.owner.name, self._own_tables(), self.threads)
-            self.sets.introduced()
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
+        if self.plan.align == "private":
+            beside = (self.threads, self.journal, self.owner.tell)
+            self.sets = self.sets or OwnSets(self.plan, self.owner.name, self._own_tables(), *beside)
+            self.sets.introduced()
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:

@@ -4,7 +4,7 @@ Sees in the clear.  Its own table; of the others' columns how many bins they hav
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,9 @@ from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.align import Ring
+from hedgerow.protocols.aligned import Tell
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
@@ -37,16 +39,17 @@ class Active:
     own_valid: Table | None = None
 
 
-def own_sets(plan: Plan, own: Active, threads: int) -> OwnSets:
+def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
     """The active party's side of the alignment; nothing is said."""
     _check_labels(plan, own.own_table)
-    return OwnSets(plan, plan.active, (own.own_table, own.own_valid if plan.goal.follow else None), threads)
+    tables = (own.own_table, own.own_valid if plan.goal.follow else None)
+    return OwnSets(plan, plan.active, tables, threads, Journal(log, plan.digest.hex()), tell)
 
 
-def aligned(circle: Circle, sets: OwnSets, tell: Callable[[str], None]) -> Active:
+def aligned(circle: Circle, sets: OwnSets) -> Active:
     """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
     sets.introduced()
-    ring = Ring(circle, sets, tell)
+    ring = Ring(circle, sets)
     ring.align(False)
     if sets.own[True] is not None:
         ring.align(True)
