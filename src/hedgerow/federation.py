@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hedgerow.errors import ParameterError
-from hedgerow.plan import CutPoints, Protection
+from hedgerow.plan import Align, CutPoints, Protection
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 
@@ -71,11 +71,13 @@ class WholeTrees:
 class Vertical:
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
-    `active` names it; without a name it is the one party whose table has labels.
+    `active` names it; without a name it is the one party whose table has labels. `align` says whether rows are the same
+    everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
     active: str | None = None
+    align: Align | None = None
 
 
 Federation = Horizontal | Vertical | WholeTrees

@@ -47,7 +47,7 @@ from hedgerow.messages import (
     SetSize,
 )
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
-from hedgerow.protocols.aligned import Learnt
+from hedgerow.protocols.aligned import Learnt, no_common
 from hedgerow.protocols.own_sets import STEP, WHAT, Aligning, Points, bits_of
 from hedgerow.protocols.secure_sum import Circle
 
@@ -147,7 +147,7 @@ class Ring:
         except CipherError as error:
             raise ProtocolError(f"The parties' lists do not belong together. {error}") from None
         if not marks[0].any():
-            raise DataError(f"No id is common to all parties' {what}; check that all of them name the same kind of id.")
+            raise DataError(no_common(what))
         return marks
 
     def _marking(self, held_out: bool, step: int, marks: Sequence[NDArray[np.bool_]]) -> dict[str, Aligning]:

@@ -22,6 +22,11 @@ def silent(_: str) -> None:
     """Nobody waits."""
 
 
+def no_common(what: str) -> str:
+    """The sentence where nothing is common."""
+    return f"No id is common to all parties' {what}; check that all of them name the same kind of id."
+
+
 class Progress:
     """Tells ten times how many ids have been blinded, if that takes a while."""
 

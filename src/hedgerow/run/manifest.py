@@ -12,6 +12,7 @@ import hedgerow
 from hedgerow.audit import Line
 from hedgerow.errors import RunError
 from hedgerow.messages import Disclosure, disclosures
+from hedgerow.protocols.aligned import learnt
 
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
@@ -99,6 +100,11 @@ def known(messages: Sequence[Mapping[str, Any]], plan: bytes) -> list[dict[str, 
     if agreed.get("protection") == "plain":
         lines = [line._replace(how="clear") if line.how == "sealed" else line for line in lines]
     return [dict(line._asdict()) for line in lines]
+
+
+def aligned(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """What alignments told whoever keeps this log: how much each party brought, and how much of it all have."""
+    return [dict(found._asdict()) for found in learnt(lines)]
 
 
 def check_same(kept: Mapping[str, Any], about: About, where: object) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
-from hedgerow.plan import CutPoints, Protection
+from hedgerow.plan import MOST_IDS, Align, CutPoints, Protection
 from hedgerow.run.section import Source
 
 
@@ -72,6 +72,8 @@ class PrivacyOptions:
     """Of Paillier keys; 0 with any other protection."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    align: Align = "given"
+    most_ids: int = MOST_IDS
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""

@@ -16,6 +16,9 @@ HOW = {
     "blinded": "not at all; equal ids match",
 }
 PASSIVE = "passive parties"
+ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
+    m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
+)  # fmt: skip
 
 
 class Sight(NamedTuple):
@@ -34,8 +37,9 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     )  # fmt: skip
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
+        ids = ALIGNING if plan.align == "private" else ()
         return (
-            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
+            *kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
             m.EndRound, m.KeepPart,
         )  # fmt: skip
     if plan.method != "horizontal":
@@ -102,7 +106,18 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
-    yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
+    if plan.align == "private":
+        yield from _of_ids(plan)
+    else:
+        yield "All parties learn whether they have the same rows."
+    yield "Everybody sees sizes and times of messages."
+
+
+def _of_ids(plan: Plan) -> Iterator[str]:
+    yield "Everybody learns how many rows each party has, and which of its own rows all parties have."
+    if len(plan.members) > 2:
+        yield f"{plan.active} learns how many rows any of the parties share, and not which."
+    yield f"Whoever brings ids that it only guesses, at most {plan.most_ids:,}, learns which of them all others have."
 
 
 def _of_sums(plan: Plan) -> Iterator[str]:

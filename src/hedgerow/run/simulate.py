@@ -18,8 +18,9 @@ from hedgerow.plan import Align, Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
+from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.driving import Driver, State, run
-from hedgerow.protocols.journal import Log
+from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.passive import Keeps
 from hedgerow.protocols.vertical_run import Active
@@ -49,6 +50,9 @@ class Simulation:
     """Where the passive parties of a vertical run keep their own cuts."""
     parts: dict[str, bytes] = field(default_factory=dict)
     """Filled with each passive party's part of a vertical model, as it keeps it."""
+    tell: Tell = silent
+    log: Log = NoLog()  # noqa: RUF009  # it holds nothing
+    """The driver's own."""
 
 
 def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
@@ -70,7 +74,7 @@ def federated_plan(
     """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
     if isinstance(federation, Vertical):
         if align == "private":
-            notes.append("The parties' rows differ: only those whose ids all of them have are used.")
+            notes.append("Only rows are used whose ids all parties have.")
         ciphered_by = ciphered(federation.privacy)
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **ciphered_by)
     if not isinstance(federation, Horizontal):
@@ -117,7 +121,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         answers[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).answer)
     corridor = Corridor(InProcess(answers), sim.listeners)
     own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
-    driver = Driver(plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, own=own)
+    driver = Driver(
+        plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, tell=sim.tell, own=own, log=sim.log
+    )
     model, state = run(driver, sim.state)
     if plan.method == "vertical":
         model = parts.joined(model, {name: parts.decoded(part, f"The part of {name!r}") for name, part in kept.items()})
@@ -176,6 +182,8 @@ def align_of(federation: Federation, tables: Mapping[str, Table], valid: Mapping
     """Whether the rows of a vertical run are the same at all parties and in order, or must be found by their ids."""
     if not isinstance(federation, Vertical):
         return "given"
+    if federation.align is not None:
+        return federation.align
     keys = [[table.row_keys() for table in part.values()] for part in (tables, valid)]
     same = all(np.array_equal(part[0], other) for part in keys for other in part[1:])
     return "given" if same else "private"
