@@ -193,6 +193,8 @@ POLICY = {
     "most_trees": "the run's `n_estimators` must be at most this",
     "min_key_bits": "the Paillier keys of a vertical run must have at least so many bits",
     "columns": "the only columns of the table that are used and named to others",
+    "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "
+    "or `names` too. Kinds and numbers of bins are told in any case",
 }
 
 CONFIGURATION = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hedgerow.errors import ParameterError
-from hedgerow.plan import Align, CutPoints, Protection
+from hedgerow.plan import Align, ColumnNames, CutPoints, Protection
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 
@@ -48,13 +48,15 @@ class Horizontal:
     """Same columns, different rows: trees grown from sums over all parties.
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
-    `columns` are those all parties share, or "all"; `party_share` is the share of parties drawn for each tree.
+    `columns` are those all parties share, or "all"; with `column_names="private"` a name that not all have stays
+    unknown to everybody else; `party_share` is the share of parties drawn for each tree.
     """
 
     privacy: SecureAggregation | NoPrivacy = SecureAggregation()
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     party_share: float = 1.0
+    column_names: ColumnNames = "open"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ SEALED: tuple[Protection, ...] = ("lattice", "paillier", "plain")
 """Protections of a vertical run."""
 CutPoints = Literal["counts", "local"]
 Align = Literal["given", "private"]
+ColumnNames = Literal["open", "private"]
 Method = Literal["horizontal", "vertical", "bagging", "sequential"]
 
 
@@ -73,6 +74,8 @@ class Plan:
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     """Which columns are used where the parties' differ: those that all have, or all, absent values being missing."""
+    column_names: ColumnNames = "open"
+    """Names of columns of a horizontal run: told to the driver, or, those that not all have, to nobody."""
     party_share: float = 1.0
     """The share of parties drawn for each tree."""
     on_loss: Literal["wait", "continue"] = "wait"
@@ -105,8 +108,19 @@ class Plan:
             raise ParameterError("Two parties have one certificate; make one for each party.")
         if not 0 < self.party_share <= 1:
             raise ParameterError(f"party_share must be above 0 and at most 1; it is {self.party_share!r}.")
+        self._check_names()
         self._check_vertical()
         self._check_masks()
+
+    def _check_names(self) -> None:
+        if self.column_names == "open":
+            return
+        if self.method != "horizontal" or len(self.members) < 2:
+            raise ParameterError("Names of columns are aligned between two or more parties of a horizontal run only.")
+        if self.columns != "shared":
+            raise ParameterError('A name that not all parties have stays unknown; use columns = "shared".')
+        if self.on_loss != "wait":
+            raise ParameterError('Names of columns are aligned between all parties; use on_loss = "wait".')
 
     def _check_vertical(self) -> None:
         if self.method != "vertical":

@@ -1,4 +1,4 @@
-"""Vertical runs whose files have other rows in another order: aligned by ids that nobody shows, in one process and real."""
+"""Vertical runs whose files have other rows in another order, aligned by ids that nobody shows."""
 
 import csv
 import hashlib

@@ -24,6 +24,8 @@ def silent(_: str) -> None:
 
 def no_common(what: str) -> str:
     """The sentence where nothing is common."""
+    if what == COLUMNS:
+        return "No name of a column is common to all parties; compare their headers."
     return f"No id is common to all parties' {what}; check that all of them name the same kind of id."
 
 

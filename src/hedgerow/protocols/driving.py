@@ -4,7 +4,7 @@ With `on_loss = "wait"` a lost party ends the attempt; when it is back everybody
 from the last complete tree. With "continue" (see `horizontal`) the run goes on without it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity import Identity
-from hedgerow.messages import Agree, Begin, Done, Farewell, Request
+from hedgerow.messages import Agree, Begin, Done, Facts, Farewell, Request
 from hedgerow.model import Absent, Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
-from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
+from hedgerow.protocols import agreeing, cut_points, ensemble, joining, shared_names, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
@@ -143,9 +143,13 @@ class _Run:
         if absent:
             raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
         circle = Circle(driver.corridor, plan, self.present, driver.deadline)
-        facts = joining.introduce(circle, joining.propose(circle, driver.identity), self.state.attempt)
+        facts: Mapping[str, Facts] = joining.introduce(
+            circle, joining.propose(circle, driver.identity), self.state.attempt
+        )
         if plan.method == "vertical":
             return self._vertical(circle)
+        if plan.column_names == "private":
+            facts = shared_names.shared(circle, facts, self.state.common, driver.log, driver.tell)
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)

@@ -28,6 +28,7 @@ from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -36,6 +37,9 @@ BYTES_A_ROW = 16 << 10
 
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
+
+Finding = Aligning | m.AskCommonColumns
+"""What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
 Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
 
@@ -73,6 +77,8 @@ class Party:
         self.passive: PassiveRows | None = None
         self.sets: OwnSets | None = None
         """The rows of a vertical run that are aligned privately."""
+        self.shared_names: OwnNames | None = None
+        """The columns of a horizontal run whose names are."""
         self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
@@ -82,9 +88,7 @@ class Party:
         """The answer to one frame; every one is noted before it leaves."""
         try:
             request = decode_request(frame, self.most_bytes)
-            if not isinstance(request, (m.Propose, m.Introduce)):
-                self._introduced.hear(frame)
-            reply = self._reply(request, frame)
+            reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
@@ -99,6 +103,12 @@ class Party:
         params, n_trees = self.plan.params, max(1, len(self.classes))
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
+
+    def _heard(self, request: m.Request, frame: bytes) -> m.Answer:
+        """The answer to what all parties are told alike."""
+        if not isinstance(request, (m.Propose, m.Introduce)):
+            self._introduced.hear(frame)
+        return self._reply(request, frame)
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
@@ -141,8 +151,6 @@ class Party:
 
     def _passive(self, request: m.Request) -> m.Answer:
         """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
-        if isinstance(request, Aligning):
-            return self._align(request)
         if isinstance(request, m.AskColumns):
             return self._columns(request)
         passive = self.passive
@@ -163,11 +171,13 @@ class Party:
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def _align(self, request: Aligning) -> m.Answer:
-        sets = self.sets
-        if sets is None:
-            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}: rows are as given.")
-        return sets.answer(request)
+    def _align(self, request: Finding) -> m.Answer:
+        """Of rows by their ids, or of columns by their names, where the plan says so."""
+        if self.shared_names is not None:
+            return self.shared_names.answer(request)
+        if self.sets is None or isinstance(request, m.AskCommonColumns):
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}, or not yet.")
+        return self.sets.answer(request)
 
     def _own_tables(self) -> Tables:
         """The own rows; the validation rows only where they are followed."""
@@ -184,7 +194,10 @@ class Party:
         if self.passive is None:
             self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
-        return self.passive.describe()
+        told = self.passive.describe()
+        if self.owner.policy.tell_columns == "codes":
+            return told
+        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
@@ -198,15 +211,26 @@ class Party:
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
-        if self.plan.align == "private":
-            beside = (self.threads, self.journal, self.owner.tell)
-            self.sets = self.sets or OwnSets(self.plan, self.owner.name, self._own_tables(), *beside)
-            self.sets.introduced()
+        self._begin_aligning()
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+
+    def _begin_aligning(self) -> None:
+        """Where the plan says so, rows or names of columns may be aligned anew."""
+        name, beside = self.owner.name, (self.threads, self.journal, self.owner.tell)
+        if self.plan.align == "private":
+            self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside)
+            self.sets.introduced()
+        if self.plan.column_names == "private":
+            columns = given(self.owner.own_table, self.owner.policy).columns
+            self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside)
+            self.shared_names.introduced()
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
         owner = self.owner
-        check_agreed(self.plan, request, own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid))
+        facts = own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid)
+        if self.shared_names is not None:
+            facts = msgspec.structs.replace(facts, columns=self.shared_names.agreed(request))
+        check_agreed(self.plan, request, facts)
         self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
         self.journal.settle("columns and classes", self.agreement)
         self.most_bytes = self._needed()

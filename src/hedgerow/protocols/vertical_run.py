@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ProtocolError, RunError
-from hedgerow.messages import AskColumns, Done, KeepPart, OwnColumns
+from hedgerow.messages import AskColumns, Done, KeepPart, NamedColumns, OwnColumns
 from hedgerow.model import ClassLabel, Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
@@ -158,19 +158,22 @@ def columns_of_all(circle: Circle, ready: Ready) -> Joint:
 def _check_columns(party: str, told: OwnColumns) -> None:
     n = len(told.n_values)
     alike = len(told.has_missing) == n == len(told.categorical) and n <= MOST_COLUMNS
+    if isinstance(told, NamedColumns):
+        alike = alike and all(told.names) and len(told.names) == len(set(told.names)) == n
     if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
         raise ProtocolError(f"Party {party!r} described columns that cannot be.")
 
 
 def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The model's columns as the active party knows them: the others' by number."""
+    """The model's columns as the active party knows them: the others' by number, or by name where that was told."""
     named: list[Column] = []
     for owned in joint.owned:
         if owned.party == joint.own:
             named += own
             continue
         for i, categorical in enumerate(joint.grid.categorical[owned.first : owned.last]):
-            named.append(Column(f"{owned.party}:{i}", "categorical" if categorical else "numeric"))
+            called = joint.names[owned.party][i] if owned.party in joint.names else i
+            named.append(Column(f"{owned.party}:{called}", "categorical" if categorical else "numeric"))
     return tuple(named)
 
 

@@ -1,7 +1,7 @@
 """The tables of a vertical run: each party's file has its own columns, and only the active party's the labels.
 
 Rows are taken as they stand: all files must have the same rows in the same order, which the parties check by a hash of
-their ids before anything else is said. Where a run aligns them, rows may differ; ids are then checked as files are read.
+their ids before anything else is said. Where a run aligns them, rows may differ, and ids are checked as files are read.
 """
 
 from collections import Counter

@@ -147,7 +147,13 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
-    yield Line("Facts", 1, shape.columns * COLUMN)
+    if plan.column_names == "private":
+        yield Line("Facts", 1, WORD)
+        yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
+        yield Line("AskCommonColumns", 1, 1, trip=True)
+        yield Line("CommonColumns", 1, shape.columns * COLUMN)
+    else:
+        yield Line("Facts", 1, shape.columns * COLUMN)
     yield from _told("Agree", shape.columns * COLUMN)
 
 

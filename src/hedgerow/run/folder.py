@@ -69,6 +69,7 @@ class RunFolder:
             "messages": said,
             "known": manifest.known(said, self.about.plan),
             **({"aligned": aligned} if aligned else {}),
+            **({"names_told": manifest.names_told(said, self.about.who)} if self.about.method == "vertical" else {}),
             "audit": {LOG: self.log.last} | {f"parties/{n}/{LOG}": log.last for n, log in self.party_logs.items()},
         }
         self.write_json(MANIFEST, whole)

@@ -61,7 +61,11 @@ def _check_vertical(sections: Sections) -> None:
         raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
     for section, keys, why in (
-        (privacy, ("allow_two", "party_share", "cut_points", "columns"), "in which the parties have different columns"),
+        (
+            privacy,
+            ("allow_two", "party_share", "cut_points", "columns", "column_names"),
+            "in which the parties have different columns",
+        ),
         (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
     ):
         for key in keys:
@@ -100,7 +104,7 @@ def _check_whole_trees(sections: Sections, method: str) -> None:
         raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
                                           "each party; use method horizontal, or leave it out.")  # fmt: skip
     for section, keys in (
-        (privacy, ("allow_two", "on_loss", "party_share", "cut_points")),
+        (privacy, ("allow_two", "on_loss", "party_share", "cut_points", "column_names")),
         (trees, ("early_stopping_rounds", "eval_metric")),
     ):
         for key in keys:

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
-from hedgerow.plan import MOST_IDS, MOST_PARTIES, Align, Protection
+from hedgerow.plan import MOST_IDS, MOST_PARTIES, Align, ColumnNames, Protection
 from hedgerow.privacy.paillier import BITS, Paillier
 from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
 from hedgerow.run.section import Section, nearest
@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "validation": ("share",),
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
-        "link_mbit", "align", "most_ids",
+        "link_mbit", "align", "most_ids", "column_names",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -138,6 +138,7 @@ class Sections:
             _link(section, protection),
             cast(Any, section.word("align", get_args(Align), "given")),
             section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+            cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

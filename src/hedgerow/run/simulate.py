@@ -92,6 +92,7 @@ def federated_plan(
         protection=protection,
         cut_points=federation.cut_points,
         columns=federation.columns,
+        column_names=federation.column_names,
         party_share=federation.party_share,
         allow_two=two,
     )
