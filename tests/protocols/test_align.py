@@ -475,6 +475,43 @@ def test_a_party_whose_rows_have_changed_meanwhile_is_not_gone_on_with():
         fed.model(transport=lossy(fed, lose))
 
 
+class Log:
+    """What outlives a process."""
+
+    def __init__(self):
+        self.kept = []
+
+    def note(self, event, /, **facts):
+        self.kept.append({"event": event, **facts})
+
+    def lines(self):
+        return iter(self.kept)
+
+    def sync(self):
+        pass
+
+
+@pytest.mark.parametrize("who", ["party1", "party3"])
+def test_a_new_process_knows_from_its_log_which_rows_all_had_and_goes_on_with_no_others(who):
+    """All processes are new, party2 has other rows, and one of the others has its log."""
+    parties, _ = scattered(table_of(), 3)
+    logs, states = {"party1": Log(), "party3": Log()}, []
+    federation(parties, logs=logs).model(keep=states.append, log=logs["party1"])
+    changed = {**parties, "party2": parties["party2"].take(np.arange(80))}
+    new = {"party1": Log(), "party3": Log(), who: logs[who]}
+    with pytest.raises(ProtocolError, match="not those that this run began with"):
+        federation(changed, logs=new).model(state=states[0], log=new["party1"])
+
+
+def test_with_the_same_rows_new_processes_go_on_to_the_same_model():
+    parties, shared = scattered(table_of(), 3)
+    fed, log, states = federation(parties), Log(), []
+    fed.model(keep=states.append, log=log)
+    fed.parties = {name: fed.party(name) for name in fed.plan.answering}
+    first = next(state for state in states if not state.parts)
+    assert same(fed.whole(state=first, log=log), pooled_model(shared, TINY))
+
+
 def test_requests_of_an_alignment_can_be_read_back():
     _, request = stopped_at(m.BlindIds)
     assert encode(decode_request(encode(request))) == encode(request)

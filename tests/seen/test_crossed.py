@@ -10,6 +10,7 @@ from federated import Federation, params_of, two_class, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.plan import Goal
+from hedgerow.policy import ALLOW_ALL
 from hedgerow.protocols import party as party_side
 from hedgerow.protocols.agreeing import own_facts
 
@@ -24,6 +25,8 @@ RUNS = {
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
     "vertical": {"method": "vertical", "protection": "plain"},
+    "private names": {"column_names": "private"},
+    "told names": {"method": "vertical", "protection": "plain", "policy": replace(ALLOW_ALL, tell_columns="names")},
 }
 
 
