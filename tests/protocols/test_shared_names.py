@@ -13,7 +13,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import shared_names
+from hedgerow.protocols import own_sets, shared_names
 from hedgerow.protocols.own_sets import tag_of
 from hedgerow.wire import encode
 
@@ -124,6 +124,14 @@ def test_the_estimator_takes_it_as_an_option():
 
 
 # Refused
+
+
+def test_a_list_of_every_name_there_may_be_is_refused(monkeypatch):
+    monkeypatch.setattr(own_sets, "MOST_NAMES", 4)
+    with pytest.raises(
+        DataError, match=r"This party has 5 columns, and 4 names are aligned; use column_names = \"open\""
+    ):
+        federation().model()
 
 
 def test_parties_without_a_common_name_are_told_so():

@@ -48,7 +48,7 @@ from hedgerow.messages import (
 )
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
 from hedgerow.protocols.aligned import Learnt, no_common
-from hedgerow.protocols.own_sets import STEP, WHAT, Aligning, Points, bits_of
+from hedgerow.protocols.own_sets import STEP, WHAT, Aligning, Points, bits_of, most_of
 from hedgerow.protocols.secure_sum import Circle
 
 
@@ -113,8 +113,8 @@ class Ring:
         for name, n in zip(self.names, self.sizes, strict=True):
             if n == 0:
                 raise DataError(f"Party {name!r} has no {what} that could be aligned with the others'.")
-            if not 0 < n <= self.circle.plan.most_ids:
-                raise ProtocolError(f"Party {name!r} has more ids than the {self.circle.plan.most_ids} of the plan.")
+            if not 0 < n <= (most := most_of(self.circle.plan, what)):
+                raise ProtocolError(f"Party {name!r} brings more than the {most} {what} that are allowed.")
         return {answers[name].aligned for name in self.names} != {self.own.digest(held_out) or None}
 
     def _places(self) -> Iterator[tuple[int, list[int]]]:

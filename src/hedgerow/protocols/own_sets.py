@@ -31,13 +31,16 @@ from hedgerow.messages import (
 )
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
-from hedgerow.protocols.aligned import ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, silent
+from hedgerow.protocols.aligned import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, silent
 from hedgerow.protocols.journal import Journal, NoLog
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.wire import sized
 
 STEP = 1 << 16
 """Ids of one message: 2 MiB, some seconds of work."""
+
+MOST_NAMES = 10_000
+"""Names of columns that a party may bring; with many more, a list could hold every name that there may be."""
 
 MOST_TIMES = 20
 """Alignments that a process takes part in; each new one lets the active party try out other ids."""
@@ -56,9 +59,16 @@ def texts_of(table: Table) -> list[str]:
     return [str(one) for one in table.ids.tolist()]
 
 
-def check_ids(own_ids: Sequence[str], most: int) -> None:
+def most_of(plan: Plan, what: str) -> int:
+    """How many ids, or names of columns, a party may bring."""
+    return MOST_NAMES if what == COLUMNS else plan.most_ids
+
+
+def check_ids(own_ids: Sequence[str], most: int, what: str = ROWS) -> None:
     """Refuse more ids than are allowed, and one that is there twice; the refusal counts and names none."""
     n = len(own_ids)
+    if n > most and what == COLUMNS:
+        raise DataError(f'This party has {n} columns, and {most} names are aligned; use column_names = "open".')
     if n > most:
         raise DataError(f"This party has {n} ids, and the plan allows {most}; raise most_ids, or leave rows out.")
     repeated = n - len(set(own_ids))
@@ -93,9 +103,10 @@ class Passing:
 class OwnSet:
     """One alignment at one party: its own ids, and the lists of the others that pass through."""
 
-    def __init__(self, plan: Plan, number: int, own_ids: list[str], tag: bytes, threads: int) -> None:
-        self.plan, self.number, self.own_ids, self.tag, self.threads = plan, number, own_ids, tag, threads
-        check_ids(own_ids, plan.most_ids)
+    def __init__(self, plan: Plan, number: int, own_ids: list[str], what: str, threads: int) -> None:
+        self.plan, self.number, self.own_ids, self.threads = plan, number, own_ids, threads
+        self.tag, self.most = tag_of(plan, what), most_of(plan, what)
+        check_ids(own_ids, self.most, what)
         self.blinding, self.order = Blinding.fresh(), shuffled(len(self.own_ids))
         self.sizes: list[int] = []
         self.given, self.n_common = 0, -1
@@ -105,7 +116,7 @@ class OwnSet:
     def begin(self, request: BeginBlinding) -> Done:
         """Take over how long everyone's list is."""
         sizes = request.sizes.tolist()
-        fits = len(sizes) == len(self.plan.members) and all(1 <= n <= self.plan.most_ids for n in sizes)
+        fits = len(sizes) == len(self.plan.members) and all(1 <= n <= self.most for n in sizes)
         if self.sizes or not fits or sizes[self.number] != len(self.own_ids):
             raise ProtocolError("The driver begins an alignment of sets whose sizes cannot be.")
         self.sizes = sizes
@@ -183,7 +194,7 @@ class Alignment:
         """A fresh secret for these ids."""
         if self.set is not None:
             raise ProtocolError("The driver begins an alignment twice.")
-        self.set = OwnSet(self.plan, self.number, own_ids, tag_of(self.plan, self.what), self.threads)
+        self.set = OwnSet(self.plan, self.number, own_ids, self.what, self.threads)
 
     def answer(self, request: Step) -> Answer | Common:
         """Of one step, as the functions of `OwnSet` say; at the end, which of the own ids all parties have."""
