@@ -325,8 +325,20 @@ class Marks(Answer, frozen=True, tag=45):
     marks: Annotated[U8, clear("a bit for every place: in the active party's list, which of its ids all parties have")]
 
 
+class AskProofs(Request, frozen=True, tag=48):
+    """Names of columns are aligned (`protocols.shared_names`): what shows every other party that it found the same."""
+
+
+class Proofs(Answer, frozen=True, tag=48):
+    """For each other party a hash of the names that all have, under the secret of the pair, which the driver lacks."""
+
+    blinded_names: Annotated[bytes, blinded("hashes of the common names under the secrets of pairs of parties")]
+
+
 class AskCommonColumns(Request, frozen=True, tag=46):
-    """Names of columns are aligned (`protocols.shared_names`): what those that all parties have are."""
+    """What the columns that all parties have are; told only to whoever brings the proofs of all others."""
+
+    blinded_names: Annotated[bytes, blinded("the others' hashes of the common names, under the secrets of pairs")]
 
 
 class CommonColumns(Answer, frozen=True, tag=46):
@@ -431,11 +443,11 @@ class Farewell(Request, frozen=True, tag=12):
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
-    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskCommonColumns,
+    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
-    SetSize, BlindedIds, Marks, NamedColumns, CommonColumns,
+    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns,
 )  # fmt: skip
 
 

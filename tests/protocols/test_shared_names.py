@@ -10,10 +10,10 @@ from federated import TINY, Federation, Lossy, labels, refuses, same, until, val
 from hedgerow import GBDTClassifier, Horizontal
 from hedgerow import messages as m
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
+from hedgerow.errors import DataError, ParameterError, PrivacyError, ProtocolError, RunError
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import own_sets, shared_names
+from hedgerow.protocols import align, own_sets, shared_names
 from hedgerow.protocols.own_sets import tag_of
 from hedgerow.wire import encode
 
@@ -175,9 +175,43 @@ def test_the_driver_cannot_ask_for_other_columns_than_those_that_all_have():
     party.answer(encode(agree))
 
 
+def marking_more(lists):
+    """What a driver that cheats marks: in every list as many places as the shortest has, and not the common ones."""
+    n = min(map(len, lists))
+    return [np.arange(len(one)) >= len(one) - n for one in lists]
+
+
+def test_a_driver_that_marks_other_places_than_the_common_ones_is_told_no_name(monkeypatch):
+    monkeypatch.setattr(align, "in_all", marking_more)
+    fed = federation()
+    with pytest.raises(PrivacyError, match="cannot show that all parties found the same columns"):
+        fed.model()
+    assert not found(fed, UNKNOWN)
+
+
+def test_without_the_proofs_it_would_be_told(monkeypatch):
+    """The sabotage: a party that looks at no proof."""
+    monkeypatch.setattr(align, "in_all", marking_more)
+    monkeypatch.setattr(shared_names.hmac, "compare_digest", lambda *_: True)
+    fed = federation()
+    with pytest.raises(ProtocolError, match="tell different columns"):
+        fed.model()
+    assert found(fed, UNKNOWN)
+
+
+def test_a_proof_is_for_one_party_from_one_other():
+    party, asked = stopped_at(m.AskCommonColumns)
+    own = party.shared_names.answer(m.AskProofs()).blinded_names
+    halves = asked.blinded_names[:32], asked.blinded_names[32:]
+    for proofs in (own, halves[1] + halves[0], halves[0], b"", bytes(64)):
+        refuses(party, m.AskCommonColumns(proofs), "this party stops", PrivacyError)
+    party.answer(encode(asked))
+
+
 def test_nothing_is_agreed_before_names_are_aligned():
     party, request = stopped_at(m.AskSetSize)
-    refuses(party, m.AskCommonColumns(), "before the names of columns are aligned")
+    refuses(party, m.AskProofs(), "before the names of columns are aligned")
+    refuses(party, m.AskCommonColumns(b""), "before the names of columns are aligned")
     refuses(party, m.Agree((), (0, 1), ""), "before the names of columns are aligned")
     refuses(party, replace(request, held_out=True), "aligns validation rows")
 
@@ -185,7 +219,7 @@ def test_nothing_is_agreed_before_names_are_aligned():
 def test_an_open_run_aligns_no_names():
     fed = federation(column_names="open")
     until(fed, lambda request: isinstance(request, m.Agree))
-    for request in (m.AskSetSize(False), m.AskCommonColumns()):
+    for request in (m.AskSetSize(False), m.AskProofs(), m.AskCommonColumns(b"")):
         refuses(fed.parties["party1"], request, f"does not allow {type(request).__name__}")
 
 

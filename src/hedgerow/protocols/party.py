@@ -5,7 +5,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -38,7 +38,7 @@ BYTES_A_ROW = 16 << 10
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
 
-Finding = Aligning | m.AskCommonColumns
+Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
 Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
@@ -175,7 +175,7 @@ class Party:
         """Of rows by their ids, or of columns by their names, where the plan says so."""
         if self.shared_names is not None:
             return self.shared_names.answer(request)
-        if self.sets is None or isinstance(request, m.AskCommonColumns):
+        if self.sets is None or isinstance(request, m.AskProofs | m.AskCommonColumns):
             raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}, or not yet.")
         return self.sets.answer(request)
 
@@ -211,10 +211,10 @@ class Party:
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
-        self._begin_aligning()
+        self._begin_aligning(secrets)
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
 
-    def _begin_aligning(self) -> None:
+    def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
         """Where the plan says so, rows or names of columns may be aligned anew."""
         name, beside = self.owner.name, (self.threads, self.journal, self.owner.tell)
         if self.plan.align == "private":
@@ -223,7 +223,7 @@ class Party:
         if self.plan.column_names == "private":
             columns = given(self.owner.own_table, self.owner.policy).columns
             self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside)
-            self.shared_names.introduced()
+            self.shared_names.introduced(secrets)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
         owner = self.owner

@@ -2,26 +2,45 @@
 
     driver (carries the lists)            party (each)
     AskSetSize ... MarkCommon  <-------->  the conversation of `align`, over names of columns in place of rows' ids
-    AskCommonColumns           --------->
+    AskProofs                  --------->
+                               <---------  Proofs, one for every other party
+    AskCommonColumns(proofs)   --------->  checks that all others found the same names
                                <---------  CommonColumns: the columns that all have, as in an open run's Facts
 
 Sees in the clear.  Driver: how many columns everyone has, how many any parties share, the columns that all have.
                     Party: how many columns everyone has, which of its own all have.
                     Nobody: a name that not all have. (Of two parties, each learns which of its names the other has.)
 
-The driver has no list and no secret. What is said here to one party and not to all is no part of what pads depend on;
-the columns come to every party in Agree, which is, and a party takes no others there than it found itself.
+The driver has no list and no secret. Were it to mark other places than the common ones, parties would find different
+names, and none would tell its own: a proof is a hash of the names under the secret of a pair of parties.
+
+What is said here to one party and not to all is no part of what pads depend on; the columns come to every party in
+Agree, which is, and a party takes no others there than it found itself.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import hmac
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
 from hedgerow.data.table import Column
-from hedgerow.errors import ProtocolError, RunError
-from hedgerow.messages import Agree, Answer, AskCommonColumns, AskSetSize, CommonColumns, Done, Facts, SetSize
+from hedgerow.errors import PrivacyError, ProtocolError, RunError
+from hedgerow.messages import (
+    Agree,
+    Answer,
+    AskCommonColumns,
+    AskProofs,
+    AskSetSize,
+    CommonColumns,
+    Done,
+    Facts,
+    Proofs,
+    Request,
+    SetSize,
+)
 from hedgerow.plan import Plan
+from hedgerow.privacy.intersection import PROOF_BYTES, proof
 from hedgerow.protocols.agreeing import Common as Agreed
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import COLUMNS, Tell, silent
@@ -70,13 +89,26 @@ def shared(
             raise RunError("The columns that all parties have are not those with which the run began; start a new run.")
         return said
     told = {}
-    for name, answer in circle.tell(AskCommonColumns()).items():
+    for name, answer in circle.ask_each(_proven(circle)).items():
         if not isinstance(answer, CommonColumns):
             raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where columns were asked for.")
         told[name] = answer.columns
     if len({names_digest(c.name for c in columns) for columns in told.values()}) > 1:
         raise ProtocolError("The parties tell different columns as those that all of them have.")
     return {name: msgspec.structs.replace(facts, columns=told[name]) for name, facts in said.items()}
+
+
+def _proven(circle: Circle) -> dict[str, Request]:
+    """What each party is asked, with the proofs that all others have for it."""
+    names, given = circle.plan.names, circle.tell(AskProofs())
+    proofs: dict[tuple[str, str], bytes] = {}
+    for of, answer in given.items():
+        others = [name for name in names if name != of]
+        if not isinstance(answer, Proofs) or len(answer.blinded_names) != PROOF_BYTES * len(others):
+            raise ProtocolError(f"Party {of!r} did not give a proof of its columns for every other party.")
+        for i, to in enumerate(others):
+            proofs[of, to] = answer.blinded_names[PROOF_BYTES * i : PROOF_BYTES * (i + 1)]
+    return {to: AskCommonColumns(b"".join(proofs[of, to] for of in names if of != to)) for to in names}
 
 
 class OwnNames:
@@ -95,13 +127,17 @@ class OwnNames:
         self.alignment = Alignment(plan, name, COLUMNS, threads, tell)
         self.common: tuple[Column, ...] | None = None
 
-    def introduced(self) -> None:
-        """Everybody was introduced anew: an alignment may begin again."""
-        self.alignment.set = None
+    def introduced(self, secrets: Mapping[int, bytes]) -> None:
+        """Everybody was introduced anew, with these secrets of pairs: an alignment may begin again."""
+        self.alignment.set, self.secrets = None, secrets
 
-    def answer(self, request: Aligning | AskCommonColumns) -> Answer:
+    def answer(self, request: Aligning | AskProofs | AskCommonColumns) -> Answer:
         """Of one step; at the end the columns that all have become known to the driver."""
+        if isinstance(request, AskProofs):
+            return Proofs(self._proofs(lambda own, other: (own, other)))
         if isinstance(request, AskCommonColumns):
+            if not hmac.compare_digest(request.blinded_names, self._proofs(lambda own, other: (other, own))):
+                raise PrivacyError("The driver cannot show that all parties found the same columns; this party stops.")
             return CommonColumns(self.columns)
         if request.held_out:
             raise ProtocolError("The driver aligns validation rows in a run that has none in common.")
@@ -115,6 +151,15 @@ class OwnNames:
             return reply
         self._keep(reply)
         return Done()
+
+    def _proofs(self, way: Callable[[int, int], tuple[int, int]]) -> bytes:
+        """For every other party, in order: a hash of who tells whom and of the names, under the secret of the pair."""
+        own, digest = self.alignment.number, names_digest((c.name for c in self.columns), self.plan.digest)
+        return b"".join(
+            proof(self.secrets[other], b"%d %d " % way(own, other) + digest)
+            for other in range(len(self.plan.names))
+            if other != own
+        )
 
     def _keep(self, found: Common) -> None:
         digest = names_digest(found.ids)

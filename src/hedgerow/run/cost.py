@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
-from hedgerow.privacy.intersection import POINT_BYTES
+from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
 from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
 from hedgerow.protocols.own_sets import STEP
@@ -150,7 +150,10 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     if plan.column_names == "private":
         yield Line("Facts", 1, WORD)
         yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
-        yield Line("AskCommonColumns", 1, 1, trip=True)
+        proofs = (len(plan.members) - 1) * PROOF_BYTES
+        yield Line("AskProofs", 1, 1, trip=True)
+        yield Line("Proofs", 1, proofs)
+        yield Line("AskCommonColumns", 1, proofs, trip=True)
         yield Line("CommonColumns", 1, shape.columns * COLUMN)
     else:
         yield Line("Facts", 1, shape.columns * COLUMN)

@@ -45,7 +45,7 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
     if plan.column_names == "private":
-        joining = (*joining, *ALIGNING, m.AskCommonColumns, m.CommonColumns)
+        joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
