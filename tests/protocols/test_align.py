@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, Lossy, labels, pooled_model, refuses, same, scattered, until, values
+from hedgerow import GBDTClassifier, NoPrivacy, Vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
@@ -78,6 +79,16 @@ def test_what_is_left_out_is_counted_in_the_audit_log():
     fed.model()
     sizes = ["party1 108", "party2 108"]
     assert ("aligned", {"what": "rows", "common": shared.n_rows, "sizes": sizes}) in noted
+
+
+def test_an_estimator_is_told_whether_to_align():
+    parties, shared = scattered(table_of(), 2)
+    privacy = NoPrivacy(i_accept_disclosure=True)
+    model = GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="private")).fit(parties)
+    assert model.notes_ == ["Only rows are used whose ids all parties have."]
+    assert float(model.model_.forest.covers[0]) < shared.n_rows
+    with pytest.raises(DataError, match="not those of the active party, in the same order"):
+        GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="given")).fit(parties)
 
 
 # Tables that cannot be aligned

@@ -61,6 +61,11 @@ def test_the_model_is_that_of_a_run_with_open_names(n):
     assert set(model.names) == {*SHARED, *(["ward"] if n == 2 else [])}
 
 
+def test_it_does_not_need_masks():
+    plain = {"protection": "plain"}
+    assert same(federation(**plain).model(), Federation(tables(), TINY, **plain).model())
+
+
 def test_a_name_that_not_all_have_is_in_no_frame():
     fed = federation()
     fed.model()

@@ -205,6 +205,13 @@ def test_a_run_that_was_stopped_aligns_anew_and_goes_on_to_the_same_model(tmp_pa
     assert log.count('"event":"settled"') == 1
 
 
+def test_a_table_that_is_cut_needs_no_column_of_ids(tmp_path):
+    cut = '[partition]\ndata = "builtin:iris"\nparties = 2\n'
+    text = RUN.replace('active = "bank"\n', "") + '[data]\ntask = "classify"\n' + cut + ALIGNED + TREES
+    read(tmp_path, text.replace("= 4", "= 1"))
+    assert "150 of this party's 150 rows are common to all parties." in said(tmp_path, "train").stderr
+
+
 # Real parties
 
 REAL = {"alice": (("id", "a", "y"), [0]), "bob": (("id", "b"), [1]), "carol": (("id", "c", "d"), [2, 3])}

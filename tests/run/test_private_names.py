@@ -6,7 +6,7 @@ import re
 import pytest
 from real_parties import NAMES, World, make_certificates, write_rows
 from test_vertical_parties import ALLOWED, PASSIVE, Columns
-from test_vertical_runs import said
+from test_vertical_runs import Stopped, said, trained
 
 from hedgerow.policy import Policy
 from hedgerow.run import real_run
@@ -81,6 +81,15 @@ def test_in_an_open_run_every_name_is_in_the_frames(tmp_path, made, frames):
     run(world)
     assert decoded(world.model("alice"), "alice's").names == ("age", "stay")
     assert all(any(name in frame for frame in frames) for name in (b"hiv_status", b"debts", b"genome"))
+
+
+def test_a_run_that_was_stopped_aligns_its_names_anew_and_goes_on_to_the_same_model(tmp_path, made):
+    world = Overlapping(tmp_path, made)
+    whole = trained(world.file, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        trained(world.file, tmp_path / "stopped", stop=2)
+    assert trained(world.file, tmp_path / "stopped", resume=True).forest == whole.forest
+    assert (tmp_path / "stopped" / "audit.log").read_text().count('"event":"aligned"') == 2
 
 
 def test_what_is_foretold_is_what_crosses(tmp_path, made):

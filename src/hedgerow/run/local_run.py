@@ -138,7 +138,8 @@ def _federated(local: _Local) -> Outcome:
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
                 checkpoint.state, keeping(folder, checkpoint), local.notes,
-                _kept_cuts(folder, plan, named), local.parts, local.options.say, _NamedLog(folder.log, plan, named),
+                _kept_cuts(folder, plan, named), local.parts, tell=local.options.say,
+                log=_NamedLog(folder.log, plan, named),
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)

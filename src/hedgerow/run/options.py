@@ -81,7 +81,7 @@ class PrivacyOptions:
         if method == "horizontal":
             hidden = self.protection == "masked"
             privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
-            return Horizontal(privacy, self.cut_points, self.columns, self.party_share, self.column_names)
+            return Horizontal(privacy, self.cut_points, self.columns, self.party_share, column_names=self.column_names)
         return WholeTrees(method)
 
 

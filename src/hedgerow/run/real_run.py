@@ -102,7 +102,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         recorder = Recorder(folder.log, options.watch)
         driver = Driver(
             plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
-            [recorder.after_round], keeping(folder, checkpoint), options.say, active, folder.log,
+            [recorder.after_round], keeping(folder, checkpoint), options.say, active, log=folder.log,
         )  # fmt: skip
         model, state = drive_run(driver, checkpoint.state)
         return _driven(folder, plan, model, state, checkpoint.seconds)
@@ -215,7 +215,7 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
         _check_rows(folder, rows)
         revoked = _revoked(settings, _ca(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
-        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, options.say)
+        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, tell=options.say)
         content = _served(owner, plan, settings, folder, options)
         folder.finish({kept_file(run): content}, {"leaks": list(leaks(plan)), "notes": []})
     return place

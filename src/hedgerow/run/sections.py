@@ -136,9 +136,9 @@ class Sections:
             cast(Any, section.word("columns", ("shared", "all"), "shared")),
             _key_bits(section, protection),
             _link(section, protection),
-            cast(Any, section.word("align", get_args(Align), "given")),
-            section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
-            cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
+            align=cast(Any, section.word("align", get_args(Align), "given")),
+            most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+            column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)
