@@ -55,7 +55,7 @@ RUN_FILE = {
     "data": {
         "label": "column of the labels; LIBSVM files and built-in sets have their own. In a vertical run only the "
         "active party's file needs it; of the others it is not used",
-        "id": "column of the rows' ids, by which rows are held out and drawn; not a feature",
+        "id": "column of the rows' ids, by which rows are aligned, held out and drawn; not a feature",
         "weight": "column of the rows' weights; not a feature",
         "categorical": "columns of numbers that are categories",
         "absent": "what an entry that a LIBSVM file leaves out means",
@@ -101,6 +101,12 @@ RUN_FILE = {
         "key_bits": "bits of Paillier keys",
         "link_mbit": "speed of the link in Mbit/s, for which lattice encryption is laid out; without it bytes cost "
         "nothing",
+        "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
+        "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id",
+        "most_ids": "the most rows that a party may bring to a private alignment",
+        "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
+        "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
+        "and on_loss = wait",
     },
     "trees": {
         "kind": "boosted trees, or a random forest",
@@ -145,6 +151,7 @@ RUN_FILE_LIMITS = {
     "privacy.party_share": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
     "privacy.link_mbit": "a number above 0",
+    "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",
@@ -195,6 +202,8 @@ POLICY = {
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
     "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",
     "columns": "the only columns of the table that are used and named to others",
+    "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "
+    "or `names` too. Kinds and numbers of bins are told in any case",
 }
 
 CONFIGURATION = {

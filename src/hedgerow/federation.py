@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hedgerow.errors import ParameterError
-from hedgerow.plan import CutPoints, Protection
+from hedgerow.plan import Align, ColumnNames, CutPoints, Protection
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 
@@ -48,13 +48,15 @@ class Horizontal:
     """Same columns, different rows: trees grown from sums over all parties.
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
-    `columns` are those all parties share, or "all"; `party_share` is the share of parties drawn for each tree.
+    `columns` are those all parties share, or "all"; with `column_names="private"` a name that not all have stays
+    unknown to everybody else; `party_share` is the share of parties drawn for each tree.
     """
 
     privacy: SecureAggregation | NoPrivacy = SecureAggregation()
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     party_share: float = 1.0
+    column_names: ColumnNames = "open"
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,13 @@ class WholeTrees:
 class Vertical:
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
-    `active` names it; without a name it is the one party whose table has labels.
+    `active` names it; without a name it is the one party whose table has labels. `align` says whether rows are the same
+    everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
     active: str | None = None
+    align: Align | None = None
 
 
 Federation = Horizontal | Vertical | WholeTrees

@@ -267,23 +267,26 @@ class OwnTrees(Answer, frozen=True, tag=11):
 
 
 class AskSetSize(Request, frozen=True, tag=41):
-    """An alignment by private set intersection begins: how many ids there are. See `protocols.align`."""
+    """An alignment by private set intersection begins: how many ids there are. See `protocols.align`.
+
+    Ids are those of rows, or in a horizontal run the names of columns.
+    """
 
     held_out: Annotated[bool, clear("whether it is about the validation rows")]
 
 
 class SetSize(Answer, frozen=True, tag=41):
-    """How many rows a party has."""
+    """How many rows, or columns, a party has."""
 
-    n_ids: Annotated[int, clear("how many rows the party has")]
-    aligned: Annotated[bytes, clear("a hash of the rows that this process has aligned before, if any")]
+    n_ids: Annotated[int, clear("how many rows (of a horizontal run: columns) the party has")]
+    aligned: Annotated[bytes, clear("a hash of what this process has found before to be common to all, if anything")]
 
 
 class BeginBlinding(Request, frozen=True, tag=42):
     """How long everybody's list of ids is."""
 
     held_out: Annotated[bool, clear("whether it is about the validation rows")]
-    sizes: Annotated[I64, clear("how many rows each party has")]
+    sizes: Annotated[I64, clear("how many rows (of a horizontal run: columns) each party has")]
 
 
 class AskBlinded(Request, frozen=True, tag=43):
@@ -297,7 +300,7 @@ class AskBlinded(Request, frozen=True, tag=43):
 class BlindedIds(Answer, frozen=True, tag=43):
     """A part of a list."""
 
-    blinded_ids: Annotated[U8, blinded("ids of one party, hashed to points and under one more secret, shuffled")]
+    blinded_ids: Annotated[U8, blinded("ids (or names of columns) of one party, as points under one more secret")]
 
 
 class BlindIds(Request, frozen=True, tag=44):
@@ -306,7 +309,7 @@ class BlindIds(Request, frozen=True, tag=44):
     held_out: Annotated[bool, clear("whether it is about the validation rows")]
     owner: Annotated[int, clear("whose list, by number in the plan")]
     first: Annotated[int, clear("where in the list the part begins")]
-    blinded_ids: Annotated[U8, blinded("ids of another party, under the secrets of all that have had the list")]
+    blinded_ids: Annotated[U8, blinded("ids (or names) of another party, under the secrets of all before")]
 
 
 class MarkCommon(Request, frozen=True, tag=45):
@@ -314,13 +317,35 @@ class MarkCommon(Request, frozen=True, tag=45):
 
     held_out: Annotated[bool, clear("whether it is about the validation rows")]
     owner: Annotated[int, clear("whose list, by number in the plan")]
-    marks: Annotated[U8, clear("a bit for every place: in the party's own list, which of its rows all parties have")]
+    marks: Annotated[U8, clear("a bit for every place: in the party's own list, which of its ids all parties have")]
 
 
 class Marks(Answer, frozen=True, tag=45):
     """The same places as they were before the party shuffled."""
 
-    marks: Annotated[U8, clear("a bit for every place: in the active party's list, which of its rows all parties have")]
+    marks: Annotated[U8, clear("a bit for every place: in the active party's list, which of its ids all parties have")]
+
+
+class AskProofs(Request, frozen=True, tag=48):
+    """Names of columns are aligned (`protocols.shared_names`): what shows every other party that it found the same."""
+
+
+class Proofs(Answer, frozen=True, tag=48):
+    """For each other party a hash of the names that all have, under the secret of the pair, which the driver lacks."""
+
+    blinded_names: Annotated[bytes, blinded("hashes of the common names under the secrets of pairs of parties")]
+
+
+class AskCommonColumns(Request, frozen=True, tag=46):
+    """What the columns that all parties have are; told only to whoever brings the proofs of all others."""
+
+    blinded_names: Annotated[bytes, blinded("the others' hashes of the common names, under the secrets of pairs")]
+
+
+class CommonColumns(Answer, frozen=True, tag=46):
+    """The columns that all parties have, as this one has them."""
+
+    columns: Annotated[tuple[Column, ...], clear("names, kinds and categories of the columns that all parties have")]
 
 
 class AskColumns(Request, frozen=True, tag=13):
@@ -336,6 +361,12 @@ class OwnColumns(Answer, frozen=True, tag=13):
     n_values: Annotated[I64, clear("bins of each of the party's columns")]
     has_missing: Annotated[Bools, clear("which of them have a bin for missing values")]
     categorical: Annotated[Bools, clear("which of them are categorical")]
+
+
+class NamedColumns(OwnColumns, frozen=True, tag=47):
+    """The same from a party whose owner allows names to be told."""
+
+    names: Annotated[tuple[str, ...], clear("names of the party's columns, because its owner's policy tells them")]
 
 
 class BeginSealed(Request, frozen=True, tag=14):
@@ -437,12 +468,12 @@ class Farewell(Request, frozen=True, tag=12):
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
-    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon,
+    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
     AskKnown, AskWays,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
-    SetSize, BlindedIds, Marks,
+    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns,
     Known,
 )  # fmt: skip
 

@@ -28,6 +28,7 @@ SEALED: tuple[Protection, ...] = ("lattice", "paillier", "plain")
 CutPoints = Literal["counts", "local"]
 Align = Literal["given", "private"]
 Method = Literal["horizontal", "vertical", "bagging", "sequential", "predict"]
+ColumnNames = Literal["open", "private"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Plan:
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     """Which columns are used where the parties' differ: those that all have, or all, absent values being missing."""
+    column_names: ColumnNames = "open"
+    """Names of columns of a horizontal run: told to the driver, or, those that not all have, to nobody."""
     party_share: float = 1.0
     """The share of parties drawn for each tree."""
     on_loss: Literal["wait", "continue"] = "wait"
@@ -110,12 +113,23 @@ class Plan:
         if self.method == "predict":
             self._check_prediction()
             return
+        self._check_names()
         self._check_vertical()
         self._check_masks()
 
     def _check_prediction(self) -> None:
         if self.active not in self.names or not self.model:
             raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
+
+    def _check_names(self) -> None:
+        if self.column_names == "open":
+            return
+        if self.method != "horizontal" or len(self.members) < 2:
+            raise ParameterError("Names of columns are aligned between two or more parties of a horizontal run only.")
+        if self.columns != "shared":
+            raise ParameterError('A name that not all parties have stays unknown; use columns = "shared".')
+        if self.on_loss != "wait":
+            raise ParameterError('Names of columns are aligned between all parties; use on_loss = "wait".')
 
     def _check_vertical(self) -> None:
         if self.method != "vertical":

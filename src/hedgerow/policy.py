@@ -1,6 +1,7 @@
 """A data owner's own rules: what a party checks before it consents to a run, whatever the driver says."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from hedgerow.errors import PolicyError
 from hedgerow.plan import FEWEST_MASKED, Plan
@@ -34,6 +35,8 @@ class Policy:
     """Rows that it may ask about while this process lives."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
+    tell_columns: Literal["codes", "names"] = "codes"
+    """What a vertical run's active party is told of this owner's columns: numbers alone, or their names too."""
 
     def check(self, plan: Plan) -> None:
         """Refuse a plan that these rules do not allow, with the rule's name."""

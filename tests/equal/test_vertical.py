@@ -132,7 +132,7 @@ def test_an_estimator_aligns_rows_where_they_differ_and_says_so():
     federation = Vertical(NoPrivacy(i_accept_disclosure=True))
     model = fit_parties(parties, None, federation, Goal(), params_of(), 1, (), notes)
     assert same(model, pooled_model(shared))
-    assert notes == ["The parties' rows differ: only those whose ids all of them have are used."]
+    assert notes == ["Only rows are used whose ids all parties have."]
     in_order = partition.columns(table, n=3)
     assert same(fit_parties(in_order, None, federation, Goal(), params_of(), 1, (), again := []), pooled_model(table))
     assert not again

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, Lossy, labels, pooled_model, refuses, same, scattered, until, values
+from hedgerow import GBDTClassifier, NoPrivacy, Vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, DataError, ParameterError, PrivacyError, ProtocolError
 from hedgerow.plan import Goal, Plan
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import align, own_sets, vertical_run
+from hedgerow.protocols import align, aligned, own_sets, vertical_run
 from hedgerow.wire import decode_request, encode
 
 replace = msgspec.structs.replace
@@ -59,15 +60,14 @@ def test_everyone_keeps_the_rows_that_all_have_in_the_same_order(n):
 def test_long_lists_go_in_parts_and_progress_is_told(monkeypatch):
     for module in (align, own_sets):
         monkeypatch.setattr(module, "STEP", 7)
-    monkeypatch.setattr(align, "TOLD_FROM", 1)
+    monkeypatch.setattr(aligned, "TOLD_FROM", 1)
     parties, shared = scattered(table_of(), 3)
     told = []
     fed = federation(parties)
     assert same(fed.whole(tell=told.append), pooled_model(shared, TINY))
-    assert told[:3] == ["Aligning rows: 10 %.", "Aligning rows: 20 %.", "Aligning rows: 30 %."]
-    assert told[9] == "Aligning rows: 100 %."
-    assert told[10] == f"{shared.n_rows} rows are common to all parties; {108 - shared.n_rows} of the active party's " \
-        "are left out."  # fmt: skip
+    assert told[0] == "Aligning rows: 35 of 324 ids blinded."
+    assert told[9] == "Aligning rows: 324 of 324 ids blinded."
+    assert told[10] == f"{shared.n_rows} of this party's 108 rows are common to all parties."
     assert max(len(one.message.blinded_ids) for one in fed.of("BlindedIds", "BlindIds")) == 7 * 32
 
 
@@ -77,7 +77,18 @@ def test_what_is_left_out_is_counted_in_the_audit_log():
     log = SimpleNamespace(note=lambda event, **what: noted.append((event, what)), sync=lambda: None, lines=list)
     fed = federation(parties, logs={"party2": log})
     fed.model()
-    assert ("aligned", {"held_out": False, "rows": 108, "common": shared.n_rows}) in noted
+    sizes = ["party1 108", "party2 108"]
+    assert ("aligned", {"what": "rows", "common": shared.n_rows, "sizes": sizes}) in noted
+
+
+def test_an_estimator_is_told_whether_to_align():
+    parties, shared = scattered(table_of(), 2)
+    privacy = NoPrivacy(i_accept_disclosure=True)
+    model = GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="private")).fit(parties)
+    assert model.notes_ == ["Only rows are used whose ids all parties have."]
+    assert float(model.model_.forest.covers[0]) < shared.n_rows
+    with pytest.raises(DataError, match="not those of the active party, in the same order"):
+        GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="given")).fit(parties)
 
 
 # Tables that cannot be aligned
@@ -188,7 +199,7 @@ def test_an_id_that_crosses_is_noticed(monkeypatch):
 def tried_out(fed, ids):
     """How many points that crossed are the bare hash of one of these ids."""
     fed.model()
-    tag = b"hedgerow ids" + fed.plan.digest + b"\0"
+    tag = own_sets.tag_of(fed.plan, "rows")
     tried = {row.tobytes() for row in Blinding((1).to_bytes(32, "little")).ids(ids, tag, 1)}
     return sum(row.tobytes() in tried for points in lists(fed).values() for row in points)
 
@@ -223,7 +234,7 @@ def believed(monkeypatch, parties):
     begun, compared = vertical_run.own_sets, align.in_all
 
     def noted(lists):
-        own = kept["own"].sets[False]
+        own = kept["own"].kinds[False].set
         kept["lists"], kept["ids"] = lists, np.array(own.own_ids)[own.order].tolist()
         return compared(lists)
 
@@ -386,7 +397,7 @@ def test_after_the_alignment_nothing_of_it_is_left_to_ask_for():
     fed = federation(parties)
     request = until(fed, lambda r: isinstance(r, m.AskColumns))
     party = fed.parties["party2"]
-    own = party.sets.sets[False]
+    own = party.sets.kinds[False].set
     assert not own.own_ids
     assert not own.lists
     for again in (m.AskBlinded(False, 1, 0), m.AskBlinded(False, 1, 108), m.AskBlinded(False, 0, 0)):
@@ -412,7 +423,7 @@ def test_a_party_that_returns_too_few_points_is_named(monkeypatch):
 
 def test_a_list_that_holds_a_point_twice_ends_the_run(monkeypatch):
     parties, _ = scattered(table_of(), 2)
-    monkeypatch.setattr(own_sets.OwnSet, "_check", lambda self: None)
+    monkeypatch.setattr(own_sets, "check_ids", lambda *_: None)
     ids = parties["party2"].ids.copy()
     ids[1] = ids[0]
     parties["party2"] = with_(parties["party2"], ids=ids)
@@ -473,6 +484,43 @@ def test_a_party_whose_rows_have_changed_meanwhile_is_not_gone_on_with():
 
     with pytest.raises(ProtocolError, match="not those that this run began with"):
         fed.model(transport=lossy(fed, lose))
+
+
+class Log:
+    """What outlives a process."""
+
+    def __init__(self):
+        self.kept = []
+
+    def note(self, event, /, **facts):
+        self.kept.append({"event": event, **facts})
+
+    def lines(self):
+        return iter(self.kept)
+
+    def sync(self):
+        pass
+
+
+@pytest.mark.parametrize("who", ["party1", "party3"])
+def test_a_new_process_knows_from_its_log_which_rows_all_had_and_goes_on_with_no_others(who):
+    """All processes are new, party2 has other rows, and one of the others has its log."""
+    parties, _ = scattered(table_of(), 3)
+    logs, states = {"party1": Log(), "party3": Log()}, []
+    federation(parties, logs=logs).model(keep=states.append, log=logs["party1"])
+    changed = {**parties, "party2": parties["party2"].take(np.arange(80))}
+    new = {"party1": Log(), "party3": Log(), who: logs[who]}
+    with pytest.raises(ProtocolError, match="not those that this run began with"):
+        federation(changed, logs=new).model(state=states[0], log=new["party1"])
+
+
+def test_with_the_same_rows_new_processes_go_on_to_the_same_model():
+    parties, shared = scattered(table_of(), 3)
+    fed, log, states = federation(parties), Log(), []
+    fed.model(keep=states.append, log=log)
+    fed.parties = {name: fed.party(name) for name in fed.plan.answering}
+    first = next(state for state in states if not state.parts)
+    assert same(fed.whole(state=first, log=log), pooled_model(shared, TINY))
 
 
 def test_requests_of_an_alignment_can_be_read_back():

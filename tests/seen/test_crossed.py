@@ -12,6 +12,7 @@ from hedgerow import messages as m
 from hedgerow import parts
 from hedgerow.data import partition
 from hedgerow.plan import Goal
+from hedgerow.policy import ALLOW_ALL
 from hedgerow.protocols import party as party_side
 from hedgerow.protocols.agreeing import own_facts
 
@@ -27,6 +28,8 @@ RUNS = {
     "continuing": {"on_loss": "continue"},
     "vertical": {"method": "vertical", "protection": "plain"},
     "predict": {"method": "predict"},
+    "private names": {"column_names": "private"},
+    "told names": {"method": "vertical", "protection": "plain", "policy": replace(ALLOW_ALL, tell_columns="names")},
 }
 
 

@@ -82,7 +82,8 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
     tables = party_tables(run).training
     if agreed.active:
         shape = Shape.by_columns(tables, agreed, threads_of(None))
-        return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns of the mean passive party"
+        which = "rows" if agreed.align == "given" else f"common rows of {shape.n_ids} of the mean party"
+        return shape, f"the data at hand: {shape.n_rows} {which}, {shape.columns} columns of the mean passive party"
     shape = Shape.of(list(tables.values()), agreed, threads_of(None))
     return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns, {shape.n_bins} bins"
 

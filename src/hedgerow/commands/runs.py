@@ -84,7 +84,7 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
         check_writable(run.model)
     place = folder or run.folder
     with _resumable(place, run.method not in BASELINES), live(run.params.n_estimators) as shown:
-        options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree)
+        options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         outcome = local_run.train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:
         note(sentence)

@@ -9,6 +9,7 @@ points are the same, and at which places. So each party shuffles what it returns
 apart, and secrets are fresh for every list of ids; they live in this process's memory only.
 """
 
+import hmac
 import os
 from collections.abc import Sequence
 from typing import NoReturn
@@ -20,6 +21,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 
 POINT_BYTES = 32
+PROOF_BYTES = 32
 
 
 class Blinding:
@@ -52,6 +54,11 @@ class Blinding:
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError("Secret scalars cannot be copied or written; make fresh ones instead.")
+
+
+def proof(pair_secret: bytes, said: bytes) -> bytes:
+    """Shows the other holder of a pair's secret that this one says the same; noise to everybody else (HMAC)."""
+    return hmac.digest(pair_secret, b"hedgerow proof" + said, "sha256")
 
 
 def shuffled(n: int) -> NDArray[np.int64]:

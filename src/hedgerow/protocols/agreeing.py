@@ -5,7 +5,8 @@
                             <-------------  Facts: columns, categories, classes
     Agree(columns, classes) ------------->  brings its own table into this shape
 
-Sees in the clear.  Driver: names, kinds and categories of every party's columns, and its classes.
+Sees in the clear.  Driver: names, kinds and categories of every party's columns, and its classes
+                    (where names are aligned privately, of those that all have: `shared_names`).
                     Party: the columns that are used, with the categories and classes of all parties together.
 """
 
@@ -116,7 +117,10 @@ def _merged(known: Column, other: Column, party: str) -> Column:
 
 
 def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Facts:
-    """A party's side: what it says of its table; in a vertical run nothing but whether it has validation rows."""
+    """A party's side: what it says of its table; in a vertical run nothing but whether it has validation rows.
+
+    No columns where their names are aligned privately.
+    """
     validated = valid is not None and valid.n_rows > 0
     if plan.method == "vertical":
         return Facts((), (), False, "", validated)
@@ -127,7 +131,7 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         classes = tuple(np.unique(own.labels).tolist())
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
-    columns = given(own, policy).columns
+    columns = given(own, policy).columns if plan.column_names == "open" else ()
     absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
     weighted = any(table is not None and table.weights is not None for table in (own, valid))
     return Facts(columns, classes, weighted, absent, validated)

@@ -25,9 +25,9 @@ of anybody's table, and a run that is resumed finds the same order. Lists are sh
 places tell nothing either. A party answers each step once; a list is as long as was said at the beginning.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,26 +47,36 @@ from hedgerow.messages import (
     SetSize,
 )
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
-from hedgerow.protocols.own_sets import STEP, Aligning, OwnSets, Points, bits_of
+from hedgerow.protocols.aligned import Learnt, no_common
+from hedgerow.protocols.own_sets import STEP, WHAT, Aligning, Points, bits_of, most_of
 from hedgerow.protocols.secure_sum import Circle
 
-TOLD_FROM = 1 << 18
-"""Multiplications from which on progress is told."""
+
+class Own(Protocol):
+    """Whoever carries the lists: an active party with a list of its own, or a driver without."""
+
+    def answer(self, request: Aligning) -> Answer:
+        """Its own step of an alignment; a driver without a list is never asked."""
+
+    def digest(self, held_out: bool) -> bytes:
+        """Of what was aligned before, in this process; empty if nothing was."""
 
 
 class Ring:
     """The lists of all parties, each passed round all of them."""
 
-    def __init__(self, circle: Circle, own: OwnSets, tell: Callable[[str], None]) -> None:
-        self.circle, self.own, self.tell = circle, own, tell
+    def __init__(self, circle: Circle, own: Own) -> None:
+        self.circle, self.own = circle, own
         self.names, self.active = circle.plan.names, circle.plan.active
-        self.done, self.told = 0, 0
 
-    def align(self, held_out: bool) -> None:
-        """What becomes known here: sizes, how many ids any parties share, and which own rows all have."""
-        what = "validation rows" if held_out else "rows"
+    def align(self, held_out: bool, what: str = "") -> Learnt | None:
+        """What becomes known here: sizes, how many ids any parties share, and which own rows all have.
+
+        None: all have been aligned before, in these processes.
+        """
+        what = what or WHAT[held_out]
         if not self._sizes(held_out, what):
-            return
+            return None
         self._ask(dict.fromkeys(self.names, BeginBlinding(held_out, np.array(self.sizes, np.int64))), Done)
         lists = self._given(held_out, 0)
         for step in range(1, len(self.names)):
@@ -77,6 +87,7 @@ class Ring:
             answers = self._ask(self._marking(held_out, step, marks), Marks)
             marks = [bits_of(answers[self._at(owner, step)].marks, n) for owner, n in enumerate(self.sizes)]
         self._ask(self._marking(held_out, 0, marks), Done)
+        return Learnt(what, dict(zip(self.names, self.sizes, strict=True)), int(marks[0].sum()))
 
     def _at(self, owner: int, step: int) -> str:
         """Who has the list of this owner at this step."""
@@ -92,7 +103,7 @@ class Ring:
                 answers[self.active] = own.result()
         for name, answer in answers.items():
             if not isinstance(answer, kind):
-                raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where rows are aligned.")
+                raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} in an alignment.")
         return answers
 
     def _sizes(self, held_out: bool, what: str) -> bool:
@@ -102,8 +113,8 @@ class Ring:
         for name, n in zip(self.names, self.sizes, strict=True):
             if n == 0:
                 raise DataError(f"Party {name!r} has no {what} that could be aligned with the others'.")
-            if not 0 < n <= self.circle.plan.most_ids:
-                raise ProtocolError(f"Party {name!r} has more ids than the {self.circle.plan.most_ids} of the plan.")
+            if not 0 < n <= (most := most_of(self.circle.plan, what)):
+                raise ProtocolError(f"Party {name!r} brings more than the {most} {what} that are allowed.")
         return {answers[name].aligned for name in self.names} != {self.own.digest(held_out) or None}
 
     def _places(self) -> Iterator[tuple[int, list[int]]]:
@@ -122,8 +133,6 @@ class Ring:
                 if len(points) != POINT_BYTES * expected:
                     raise ProtocolError(f"Party {name!r} did not return as many blinded ids as it was given.")
                 parts[owner].append(points.reshape(-1, POINT_BYTES))
-            if step == 0:
-                self._progress(first, owners)
         return [np.concatenate(part) for part in parts]
 
     def _pass(self, held_out: bool, step: int, lists: Sequence[Points]) -> None:
@@ -131,26 +140,14 @@ class Ring:
             part = {owner: lists[owner][first : first + STEP].reshape(-1) for owner in owners}
             requests = {self._at(owner, step): BlindIds(held_out, owner, first, part[owner]) for owner in owners}
             self._ask(requests, Done)
-            self._progress(first, owners)
-
-    def _progress(self, first: int, owners: Sequence[int]) -> None:
-        total = sum(self.sizes) * len(self.names)
-        self.done += sum(min(STEP, self.sizes[owner] - first) for owner in owners)
-        if total >= TOLD_FROM and self.done * 10 // total > self.told:
-            self.told = self.done * 10 // total
-            self.tell(f"Aligning rows: {10 * self.told} %.")
 
     def _common(self, lists: Sequence[Points], what: str) -> list[NDArray[np.bool_]]:
         try:
             marks = in_all(lists)
         except CipherError as error:
             raise ProtocolError(f"The parties' lists do not belong together. {error}") from None
-        n, number = int(marks[0].sum()), self.names.index(self.active)
-        if not n:
-            raise DataError(f"No id is common to all parties' {what}; check that all of them name the same kind of id.")
-        self.done, self.told = 0, 0
-        unused = self.sizes[number] - n
-        self.tell(f"{n} {what} are common to all parties; {unused} of the active party's are left out.")
+        if not marks[0].any():
+            raise DataError(no_common(what))
         return marks
 
     def _marking(self, held_out: bool, step: int, marks: Sequence[NDArray[np.bool_]]) -> dict[str, Aligning]:

@@ -4,7 +4,7 @@ With `on_loss = "wait"` a lost party ends the attempt; when it is back everybody
 from the last complete tree. With "continue" (see `horizontal`) the run goes on without it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity import Identity
-from hedgerow.messages import Agree, Begin, Done, Farewell, Request
+from hedgerow.messages import Agree, Begin, Done, Facts, Farewell, Request
 from hedgerow.model import Absent, Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
-from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
+from hedgerow.protocols import agreeing, cut_points, ensemble, joining, shared_names, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import metric_of, trees_of
 from hedgerow.protocols.cut_points import Start
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
@@ -86,6 +87,8 @@ class Driver:
     """The active party's tables, in a vertical run."""
     notes_bins: bool = False
     """Whether the active party notes what it learns of passive columns' bins."""
+    log: Log = NoLog()  # noqa: RUF009  # it holds nothing
+    """Where it is written down what an alignment told."""
 
 
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
@@ -145,9 +148,13 @@ class _Run:
         if absent:
             raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
         circle = Circle(driver.corridor, plan, self.present, driver.deadline)
-        facts = joining.introduce(circle, joining.propose(circle, driver.identity), self.state.attempt)
+        facts: Mapping[str, Facts] = joining.introduce(
+            circle, joining.propose(circle, driver.identity), self.state.attempt
+        )
         if plan.method == "vertical":
             return self._vertical(circle)
+        if plan.column_names == "private":
+            facts = shared_names.shared(circle, facts, self.state.common, driver.log, driver.tell)
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
@@ -160,8 +167,8 @@ class _Run:
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
         if circle.plan.align == "private":
-            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads)
-            own = vertical_run.aligned(circle, self.sets, driver.tell)
+            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads, driver.log, driver.tell)
+            own = vertical_run.aligned(circle, self.sets)
         if self.ready is None:
             self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
             self.ready.rows.clipped = self.state.clipped

@@ -110,7 +110,7 @@ class Membership:
                 if key.public_key != self._pair_keys.public:
                     raise PrivacyError("The driver shows the others a key for this party that is not its own.")
                 continue
-            if plan.protection == "masked":
+            if plan.protection == "masked" or plan.column_names == "private":
                 secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
         return secrets
 

@@ -1,12 +1,16 @@
 """A party's side of an alignment: its own ids, and the lists of others that pass through it.
 
-`align` has the conversation. The active party does by itself what it asks of the others, with the same code.
+`align` has the conversation. The active party does by itself what it asks of the others, with the same code. Which rows
+all have is settled in the log: a process that was killed finds the same, or does not go on.
 
 Sees in the clear.  Its own ids; how long everyone's list is; which places of its own list, and of others' lists that it
                     cannot read, are ids that all parties have.
 """
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +31,25 @@ from hedgerow.messages import (
 )
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
+from hedgerow.protocols.aligned import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, silent
+from hedgerow.protocols.journal import Journal, NoLog
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.wire import sized
 
 STEP = 1 << 16
 """Ids of one message: 2 MiB, some seconds of work."""
 
+MOST_NAMES = 10_000
+"""Names of columns that a party may bring; with many more, a list could hold every name that there may be."""
+
 MOST_TIMES = 20
 """Alignments that a process takes part in; each new one lets the active party try out other ids."""
 
 Points = NDArray[np.uint8]
 Tables = tuple[Table, Table | None]
-Aligning = AskSetSize | BeginBlinding | AskBlinded | BlindIds | MarkCommon
+Step = BeginBlinding | AskBlinded | BlindIds | MarkCommon
+Aligning = AskSetSize | Step
+WHAT = {False: ROWS, True: VALIDATION_ROWS}
 
 
 def texts_of(table: Table) -> list[str]:
@@ -46,6 +57,36 @@ def texts_of(table: Table) -> list[str]:
     if table.ids is None:
         raise DataError("Rows are aligned by their ids, and this table has none; name the column of ids.")
     return [str(one) for one in table.ids.tolist()]
+
+
+def most_of(plan: Plan, what: str) -> int:
+    """How many ids, or names of columns, a party may bring."""
+    return MOST_NAMES if what == COLUMNS else plan.most_ids
+
+
+def check_ids(own_ids: Sequence[str], most: int, what: str = ROWS) -> None:
+    """Refuse more ids than are allowed, and one that is there twice; the refusal counts and names none."""
+    n = len(own_ids)
+    if n > most and what == COLUMNS:
+        raise DataError(f'This party has {n} columns, and {most} names are aligned; use column_names = "open".')
+    if n > most:
+        raise DataError(f"This party has {n} ids, and the plan allows {most}; raise most_ids, or leave rows out.")
+    repeated = n - len(set(own_ids))
+    if repeated:
+        raise DataError(f"{repeated} of the {n} ids repeat an earlier one; keep one row for each id.")
+
+
+def tag_of(plan: Plan, what: str) -> bytes:
+    """What keeps the points of two runs, and of two kinds of ids, apart."""
+    return b"hedgerow " + what.encode() + b"\0" + plan.digest
+
+
+class Common(NamedTuple):
+    """What the marks of a party's own list say: which of its places all parties have."""
+
+    places: NDArray[np.int64]
+    ids: list[str]
+    learnt: Learnt
 
 
 @dataclass(eq=False)
@@ -62,30 +103,22 @@ class Passing:
 class OwnSet:
     """One alignment at one party: its own ids, and the lists of the others that pass through."""
 
-    def __init__(self, plan: Plan, number: int, own: Table, tag: bytes, threads: int) -> None:
-        self.plan, self.number, self.own, self.tag, self.threads = plan, number, own, tag, threads
-        self.own_ids = texts_of(own)
-        self._check()
+    def __init__(self, plan: Plan, number: int, own_ids: list[str], what: str, threads: int) -> None:
+        self.plan, self.number, self.own_ids, self.threads = plan, number, own_ids, threads
+        self.tag, self.most = tag_of(plan, what), most_of(plan, what)
+        check_ids(own_ids, self.most, what)
         self.blinding, self.order = Blinding.fresh(), shuffled(len(self.own_ids))
         self.sizes: list[int] = []
         self.given, self.n_common = 0, -1
         self.lists: dict[int, Passing] = {}
         self.marked: set[int] = set()
 
-    def _check(self) -> None:
-        n, most = len(self.own_ids), self.plan.most_ids
-        if n > most:
-            raise DataError(f"This party has {n} ids, and the plan allows {most}; raise most_ids, or leave rows out.")
-        repeated = n - len(set(self.own_ids))
-        if repeated:
-            raise DataError(f"{repeated} of the {n} ids repeat an earlier one; keep one row for each id.")
-
     def begin(self, request: BeginBlinding) -> Done:
         """Take over how long everyone's list is."""
         sizes = request.sizes.tolist()
-        fits = len(sizes) == len(self.plan.members) and all(1 <= n <= self.plan.most_ids for n in sizes)
+        fits = len(sizes) == len(self.plan.members) and all(1 <= n <= self.most for n in sizes)
         if self.sizes or not fits or sizes[self.number] != len(self.own_ids):
-            raise ProtocolError("The active party begins an alignment of sets whose sizes cannot be.")
+            raise ProtocolError("The driver begins an alignment of sets whose sizes cannot be.")
         self.sizes = sizes
         return Done()
 
@@ -100,7 +133,7 @@ class OwnSet:
         passing = self.lists.get(owner, Passing())
         self._in_turn(owner, first, passing.given)
         if passing.n_came != self.sizes[owner]:
-            raise ProtocolError("The active party asks for a list of blinded ids that has not come whole.")
+            raise ProtocolError("The driver asks for a list of blinded ids that has not come whole.")
         if passing.points is None:
             passing.order = shuffled(passing.n_came)
             passing.points = np.concatenate(passing.came)[passing.order]
@@ -114,7 +147,7 @@ class OwnSet:
         owner = request.owner
         passing = self.lists.get(owner, Passing())
         if owner == self.number:
-            raise ProtocolError("The active party sends this party its own list.")
+            raise ProtocolError("The driver sends this party its own list.")
         self._in_turn(owner, request.first, passing.n_came)
         expected = min(STEP, self.sizes[owner] - request.first)
         points = sized(request.blinded_ids, POINT_BYTES * expected, "bytes of blinded ids").reshape(-1, POINT_BYTES)
@@ -125,7 +158,7 @@ class OwnSet:
 
     def _in_turn(self, owner: int, first: int, expected: int) -> None:
         if not self.sizes or not 0 <= owner < len(self.sizes) or first != expected or first >= self.sizes[owner]:
-            raise ProtocolError("The active party asks for another step of the alignment than the next.")
+            raise ProtocolError("The driver asks for another step of the alignment than the next.")
 
     def mark(self, request: MarkCommon) -> NDArray[np.bool_]:
         """Which places of the list, before this party's shuffle of it, are common ids."""
@@ -133,11 +166,11 @@ class OwnSet:
         order = self.order if owner == self.number else passing.order if passing is not None else None
         whole = self.given if owner == self.number else passing.given if passing is not None else -1
         if order is None or owner in self.marked or whole != len(order):
-            raise ProtocolError("The active party marks a list of blinded ids that it has not heard, or twice.")
+            raise ProtocolError("The driver marks a list of blinded ids that it has not heard, or twice.")
         out = bits_of(request.marks, len(order))
         n_common = int(out.sum())
         if not n_common or self.n_common not in (-1, n_common):
-            raise ProtocolError("The active party marks no ids, or not equally many in every list.")
+            raise ProtocolError("The driver marks no ids, or not equally many in every list.")
         self.n_common = n_common
         self.marked.add(owner)
         before = np.empty_like(out)
@@ -149,75 +182,106 @@ class OwnSet:
         self.blinding, self.own_ids, self.lists = Blinding.fresh(), [], {}
 
 
-class OwnSets:
-    """A party's side of all alignments of a run: of its rows, and of its validation rows."""
+class Alignment:
+    """A party's side of the alignment of one kind of list, which may be begun anew."""
 
-    def __init__(self, plan: Plan, name: str, own: Tables, threads: int) -> None:
-        self.plan, self.number, self.own, self.threads = plan, plan.names.index(name), own, threads
-        self.sets: dict[bool, OwnSet] = {}
-        self.aligned: dict[bool, Table] = {}
-        self.times = {False: 0, True: 0}
+    def __init__(self, plan: Plan, name: str, what: str, threads: int, tell: Tell = silent) -> None:
+        self.plan, self.number, self.what, self.threads, self.tell = plan, plan.names.index(name), what, threads, tell
+        self.set: OwnSet | None = None
+        self.times = 0
 
-    def introduced(self) -> None:
-        """Everybody was introduced anew: alignments may begin again."""
-        self.sets = {}
+    def begin(self, own_ids: list[str]) -> None:
+        """A fresh secret for these ids."""
+        if self.set is not None:
+            raise ProtocolError("The driver begins an alignment twice.")
+        self.set = OwnSet(self.plan, self.number, own_ids, self.what, self.threads)
 
-    def answer(self, request: Aligning) -> Answer:
-        """Of one step, as the functions of `OwnSet` say."""
-        if isinstance(request, AskSetSize):
-            return self._begin(request.held_out)
-        own = self.sets.get(request.held_out)
+    def answer(self, request: Step) -> Answer | Common:
+        """Of one step, as the functions of `OwnSet` say; at the end, which of the own ids all parties have."""
+        own = self.set
         if own is None:
-            raise ProtocolError("The active party goes on with an alignment that has not begun.")
+            raise ProtocolError("The driver goes on with an alignment that has not begun.")
         if isinstance(request, BeginBlinding):
-            self._count(request.held_out)
-            return own.begin(request)
+            return self._start(own, request)
         if isinstance(request, AskBlinded):
-            return own.give(request)
+            given = own.give(request)
+            self.progress.more(len(given.blinded_ids) // POINT_BYTES * (request.owner == self.number))
+            return given
         if isinstance(request, BlindIds):
-            return own.take(request)
+            taken = own.take(request)
+            self.progress.more(len(request.blinded_ids) // POINT_BYTES)
+            return taken
         before = own.mark(request)
         if request.owner != self.number:
             return Marks(np.packbits(before, bitorder="little"))
-        self._keep(request.held_out, own, before)
+        sizes = dict(zip(self.plan.names, own.sizes, strict=True))
+        ids = [own.own_ids[place] for place in np.flatnonzero(before)]
         own.forget()
-        return Done()
+        return Common(np.flatnonzero(before), ids, Learnt(self.what, sizes, own.n_common))
 
-    def _begin(self, held_out: bool) -> SetSize:
-        if held_out in self.sets:
-            raise ProtocolError("The active party begins an alignment twice.")
-        table = self.own[held_out]
-        if table is None or not table.n_rows:
-            return SetSize(0, b"")
-        tag = b"hedgerow ids" + self.plan.digest + bytes([held_out])
-        self.sets[held_out] = OwnSet(self.plan, self.number, table, tag, self.threads)
-        return SetSize(table.n_rows, self.digest(held_out))
-
-    def _count(self, held_out: bool) -> None:
-        self.times[held_out] += 1
-        if self.times[held_out] > MOST_TIMES:
+    def _start(self, own: OwnSet, request: BeginBlinding) -> Done:
+        self.times += 1
+        if self.times > MOST_TIMES:
             raise PrivacyError(
                 f"This process has taken part in {MOST_TIMES} alignments of this run; start it anew if all is well."
             )
+        begun = own.begin(request)
+        self.progress = Progress(self.what, sum(own.sizes), self.tell)
+        return begun
+
+
+class OwnSets:
+    """A party's side of all alignments of a vertical run: of its rows, and of its validation rows."""
+
+    def __init__(
+        self, plan: Plan, name: str, own: Tables, threads: int, journal: Journal | None = None, tell: Tell = silent
+    ) -> None:
+        self.plan, self.own, self.tell = plan, own, tell
+        self.journal = journal or Journal(NoLog(), plan.digest.hex())
+        self.kinds = {held_out: Alignment(plan, name, WHAT[held_out], threads, tell) for held_out in (False, True)}
+        self.aligned: dict[bool, Table] = {}
+
+    def introduced(self) -> None:
+        """Everybody was introduced anew: alignments may begin again."""
+        for kind in self.kinds.values():
+            kind.set = None
+
+    def answer(self, request: Aligning) -> Answer:
+        """Of one step."""
+        kind, table = self.kinds[request.held_out], self.own[request.held_out]
+        if isinstance(request, AskSetSize):
+            if table is None or not table.n_rows:
+                return SetSize(0, b"")
+            kind.begin(texts_of(table))
+            return SetSize(table.n_rows, self.digest(request.held_out))
+        reply = kind.answer(request)
+        if not isinstance(reply, Common):
+            return reply
+        if table is not None:
+            self._keep(request.held_out, table, reply)
+        return Done()
 
     def digest(self, held_out: bool) -> bytes:
         """Of the rows aligned in this process; empty before."""
         table = self.aligned.get(held_out)
         return b"" if table is None else rows_digest(self.plan, table)
 
-    def _keep(self, held_out: bool, own: OwnSet, common: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(common)
-        order = np.argsort(np.array([own.own_ids[row] for row in rows]), kind="stable")
-        table = own.own.take(rows[order])
-        if held_out in self.aligned and self.digest(held_out) != rows_digest(self.plan, table):
+    def _keep(self, held_out: bool, table: Table, common: Common) -> None:
+        rows = common.places[np.argsort(np.array(common.ids), kind="stable")]
+        found, what = table.take(rows), f"the {WHAT[held_out]} that all parties have"
+        digest = hashlib.sha256(found.row_keys().astype("<u8").tobytes())
+        if self.journal.settled.get(what, digest.hexdigest()) != digest.hexdigest():
             raise ProtocolError("The rows that all parties have are not those that this run began with; start it anew.")
-        self.aligned[held_out] = table
+        self.journal.settle(what, digest.digest())
+        self.aligned[held_out] = found
+        common.learnt.note(self.journal.log)
+        self.tell(f"{len(rows)} of this party's {table.n_rows} {WHAT[held_out]} are common to all parties.")
 
     @property
     def tables(self) -> Tables:
         """The rows that all parties have, in the order of their ids."""
         if False not in self.aligned:
-            raise ProtocolError("The active party asks before the rows are aligned.")
+            raise ProtocolError("The driver asks before the rows are aligned.")
         return self.aligned[False], self.aligned.get(True)
 
 

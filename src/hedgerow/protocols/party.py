@@ -5,7 +5,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -19,6 +19,7 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
+from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
@@ -27,6 +28,7 @@ from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -35,6 +37,9 @@ BYTES_A_ROW = 16 << 10
 
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
+
+Finding = Aligning | m.AskProofs | m.AskCommonColumns
+"""What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
 Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
 
@@ -55,6 +60,8 @@ class Owner:
     """Whether what is answered must be on disk before the answer leaves, so that a loss of power forgets nothing."""
     keeps: Keeps | None = None
     """Where the own cuts of a vertical run are kept."""
+    tell: Tell = silent
+    """Told what an alignment does and finds."""
 
 
 class Party:
@@ -70,6 +77,8 @@ class Party:
         self.passive: PassiveRows | None = None
         self.sets: OwnSets | None = None
         """The rows of a vertical run that are aligned privately."""
+        self.shared_names: OwnNames | None = None
+        """The columns of a horizontal run whose names are."""
         self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
@@ -79,9 +88,7 @@ class Party:
         """The answer to one frame; every one is noted before it leaves."""
         try:
             request = decode_request(frame, self.most_bytes)
-            if not isinstance(request, (m.Propose, m.Introduce)):
-                self._introduced.hear(frame)
-            reply = self._reply(request, frame)
+            reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
@@ -96,6 +103,12 @@ class Party:
         params, n_trees = self.plan.params, max(1, len(self.classes))
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
+
+    def _heard(self, request: m.Request, frame: bytes) -> m.Answer:
+        """The answer to what all parties are told alike."""
+        if not isinstance(request, (m.Propose, m.Introduce)):
+            self._introduced.hear(frame)
+        return self._reply(request, frame)
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
@@ -138,8 +151,6 @@ class Party:
 
     def _passive(self, request: m.Request) -> m.Answer:
         """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
-        if isinstance(request, Aligning):
-            return self._align(request)
         if isinstance(request, m.AskColumns):
             return self._columns(request)
         passive = self.passive
@@ -175,16 +186,13 @@ class Party:
         run = self.plan.digest.hex()
         return sum(line["sums"] for line in self.log.lines() if line["event"] == GAVE and line["run"] == run)
 
-    def _align(self, request: Aligning) -> m.Answer:
-        sets = self.sets
-        if sets is None:
-            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}: rows are as given.")
-        reply = sets.answer(request)
-        if isinstance(request, m.MarkCommon) and isinstance(reply, m.Done):
-            rows, common = (t[request.held_out] for t in (sets.own, sets.tables))
-            counts = {"rows": rows.n_rows if rows else 0, "common": common.n_rows if common else 0}
-            self.log.note("aligned", held_out=request.held_out, **counts)
-        return reply
+    def _align(self, request: Finding) -> m.Answer:
+        """Of rows by their ids, or of columns by their names, where the plan says so."""
+        if self.shared_names is not None:
+            return self.shared_names.answer(request)
+        if self.sets is None or isinstance(request, m.AskProofs | m.AskCommonColumns):
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}, or not yet.")
+        return self.sets.answer(request)
 
     def _own_tables(self) -> Tables:
         """The own rows; the validation rows only where they are followed."""
@@ -202,7 +210,10 @@ class Party:
             self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
             self.passive.returned = self._given()
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
-        return self.passive.describe()
+        told = self.passive.describe()
+        if self.owner.policy.tell_columns == "codes":
+            return told
+        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
@@ -213,17 +224,29 @@ class Party:
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
-        if self.plan.align == "private":
-            self.sets = self.sets or OwnSets(self.plan, self.owner.name, self._own_tables(), self.threads)
-            self.sets.introduced()
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
+        self._begin_aligning(secrets)
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+
+    def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
+        """Where the plan says so, rows or names of columns may be aligned anew."""
+        name, beside = self.owner.name, (self.threads, self.journal, self.owner.tell)
+        if self.plan.align == "private":
+            self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside)
+            self.sets.introduced()
+        if self.plan.column_names == "private":
+            columns = given(self.owner.own_table, self.owner.policy).columns
+            self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside)
+            self.shared_names.introduced(secrets)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
         owner = self.owner
-        check_agreed(self.plan, request, own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid))
+        facts = own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid)
+        if self.shared_names is not None:
+            facts = msgspec.structs.replace(facts, columns=self.shared_names.agreed(request))
+        check_agreed(self.plan, request, facts)
         self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
         self.journal.settle("columns and classes", self.agreement)
         self.most_bytes = self._needed()

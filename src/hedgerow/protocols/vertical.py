@@ -40,6 +40,7 @@ from hedgerow.messages import (
     BeginSealed,
     EndRound,
     Moves,
+    NamedColumns,
     NodeList,
     OwnColumns,
     Request,
@@ -82,6 +83,8 @@ class Joint:
     grid: Grid
     owned: tuple[Owned, ...]
     own: str
+    names: Mapping[str, tuple[str, ...]]
+    """Of the columns of parties that told them."""
 
     @classmethod
     def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "Joint":
@@ -98,7 +101,8 @@ class Joint:
             owned.append(Owned(party, first, first := first + len(n)))
         starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
         grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
-        return cls(grid, tuple(owned), own)
+        names = {party: shape.names for party, shape in told.items() if isinstance(shape, NamedColumns)}
+        return cls(grid, tuple(owned), own, names)
 
     def passive(self) -> list[Owned]:
         """Everybody else's columns."""

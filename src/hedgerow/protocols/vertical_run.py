@@ -4,7 +4,7 @@ Sees in the clear.  Its own table; of the others' columns how many bins they hav
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ProtocolError, RunError
-from hedgerow.messages import AskColumns, Done, KeepPart, OwnColumns
+from hedgerow.messages import AskColumns, Done, KeepPart, NamedColumns, OwnColumns
 from hedgerow.model import ClassLabel, Model, Ownership
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready, Task, growth_of
 from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.align import Ring
+from hedgerow.protocols.aligned import Tell
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.noted_rows import NotedRows
 from hedgerow.protocols.own_sets import OwnSets
@@ -39,16 +41,17 @@ class Active:
     own_valid: Table | None = None
 
 
-def own_sets(plan: Plan, own: Active, threads: int) -> OwnSets:
+def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
     """The active party's side of the alignment; nothing is said."""
     _check_labels(plan, own.own_table)
-    return OwnSets(plan, plan.active, (own.own_table, own.own_valid if plan.goal.follow else None), threads)
+    tables = (own.own_table, own.own_valid if plan.goal.follow else None)
+    return OwnSets(plan, plan.active, tables, threads, Journal(log, plan.digest.hex()), tell)
 
 
-def aligned(circle: Circle, sets: OwnSets, tell: Callable[[str], None]) -> Active:
+def aligned(circle: Circle, sets: OwnSets) -> Active:
     """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
     sets.introduced()
-    ring = Ring(circle, sets, tell)
+    ring = Ring(circle, sets)
     ring.align(False)
     if sets.own[True] is not None:
         ring.align(True)
@@ -160,19 +163,22 @@ def columns_of_all(circle: Circle, ready: Ready) -> Joint:
 def _check_columns(party: str, told: OwnColumns) -> None:
     n = len(told.n_values)
     alike = len(told.has_missing) == n == len(told.categorical) and n <= MOST_COLUMNS
+    if isinstance(told, NamedColumns):
+        alike = alike and all(told.names) and len(told.names) == len(set(told.names)) == n
     if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
         raise ProtocolError(f"Party {party!r} described columns that cannot be.")
 
 
 def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The model's columns as the active party knows them: the others' by number."""
+    """The model's columns as the active party knows them: the others' by number, or by name where that was told."""
     named: list[Column] = []
     for owned in joint.owned:
         if owned.party == joint.own:
             named += own
             continue
         for i, categorical in enumerate(joint.grid.categorical[owned.first : owned.last]):
-            named.append(Column(f"{owned.party}:{i}", "categorical" if categorical else "numeric"))
+            called = joint.names[owned.party][i] if owned.party in joint.names else i
+            named.append(Column(f"{owned.party}:{called}", "categorical" if categorical else "numeric"))
     return tuple(named)
 
 

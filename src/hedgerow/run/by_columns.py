@@ -1,7 +1,7 @@
 """The tables of a vertical run: each party's file has its own columns, and only the active party's the labels.
 
 Rows are taken as they stand: all files must have the same rows in the same order, which the parties check by a hash of
-their ids before anything else is said.
+their ids before anything else is said. Where a run aligns them, rows may differ, and ids are checked as files are read.
 """
 
 from collections import Counter
@@ -16,6 +16,8 @@ from hedgerow.data.builtin import BUILTIN
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import dense
+from hedgerow.protocols import own_sets
+from hedgerow.protocols.aligned import ROWS, no_common
 from hedgerow.run.described import RunFile
 from hedgerow.run.options import DataOptions
 from hedgerow.run.reading import counted, read, read_file, width_of
@@ -48,6 +50,22 @@ def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes:
 
     own = table(data)
     return own, None if valid is None else table(valid, width_of(options, valid, own.columns))
+
+
+def check_ids(plan_most: int, pair: Pair) -> None:
+    """Refuse rows that cannot be aligned: without ids, too many, or with an id twice."""
+    for table in pair:
+        if table is not None and table.n_rows:
+            own_sets.check_ids(own_sets.texts_of(table), plan_most)
+
+
+def common_rows(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The rows that all parties have, for whoever simulates them all: what an alignment finds, in the same order."""
+    places = {name: {one: row for row, one in enumerate(own_sets.texts_of(t))} for name, t in tables.items()}
+    shared = sorted(set.intersection(*(set(of) for of in places.values())))
+    if not shared:
+        raise DataError(no_common(ROWS))
+    return {name: table.take([places[name][one] for one in shared]) for name, table in tables.items()}
 
 
 def side_by_side(tables: Mapping[str, Table], active: str) -> Table:

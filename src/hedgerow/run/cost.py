@@ -14,8 +14,11 @@ import numpy as np
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
+from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
 from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
+from hedgerow.protocols.own_sets import STEP
+from hedgerow.run.by_columns import common_rows
 from hedgerow.run.cost_by_columns import Sizes, levels
 from hedgerow.trees import bins
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
@@ -46,6 +49,8 @@ class Shape:
     """Rows of all parties together, where they are known."""
     n_classes: int = 2
     """In a vertical run columns and bins are the mean passive party's, and rows everybody's."""
+    n_ids: int | None = None
+    """Ids, or names of columns, that the mean party brings to an alignment; None: as many as there are in common."""
 
     @classmethod
     def wide(cls, columns: int, max_bin: int, n_rows: int | None = None) -> "Shape":
@@ -63,7 +68,9 @@ class Shape:
 
     @classmethod
     def by_columns(cls, tables: Mapping[str, Table], plan: Plan, threads: int = 1) -> "Shape":
-        """Of a vertical run whose tables lie here."""
+        """Of a vertical run whose tables lie here; trees are reckoned over the rows that all parties have."""
+        n_ids = ceil(sum(table.n_rows for table in tables.values()) / len(tables))
+        tables = common_rows(tables) if plan.align == "private" else tables
         passive = [tables[name] for name in plan.answering]
         n_bins = 0
         for table in passive:
@@ -71,7 +78,8 @@ class Shape:
             most, few = plan.params.max_bin, plan.params.min_cut_rows
             n_bins += int(bins.find(table.values, table.absent, n_categories, most, few, threads)[0].offsets[-1])
         n_columns, n = sum(table.n_columns for table in passive), len(passive)
-        return cls(ceil(n_columns / n), ceil(n_bins / n), passive[0].n_rows, _n_classes(list(tables.values()), plan))
+        n_classes = _n_classes(list(tables.values()), plan)
+        return cls(ceil(n_columns / n), ceil(n_bins / n), passive[0].n_rows, n_classes, n_ids)
 
 
 def _n_classes(tables: list[Table], plan: Plan) -> int:
@@ -139,7 +147,16 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
-    yield Line("Facts", 1, shape.columns * COLUMN)
+    if plan.column_names == "private":
+        yield Line("Facts", 1, WORD)
+        yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
+        proofs = (len(plan.members) - 1) * PROOF_BYTES
+        yield Line("AskProofs", 1, 1, trip=True)
+        yield Line("Proofs", 1, proofs)
+        yield Line("AskCommonColumns", 1, proofs, trip=True)
+        yield Line("CommonColumns", 1, shape.columns * COLUMN)
+    else:
+        yield Line("Facts", 1, shape.columns * COLUMN)
     yield from _told("Agree", shape.columns * COLUMN)
 
 
@@ -214,11 +231,27 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
     yield Line("Facts", 1, WORD)
+    if plan.align == "private":
+        yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
     yield Line("AskColumns", 1, 2 * HASH, trip=True)
     yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
     yield from _sealed_trees(plan, shape, shape.n_rows)
     yield from _told("KeepPart", 6 * WORD)
+
+
+def _aligning(n: int, n_ids: int) -> Iterator[Line]:
+    """Lists of n parties go once round all of them, and marks back."""
+    parts, others, points, marks = ceil(n_ids / STEP), n - 1, n_ids * POINT_BYTES, ceil(n_ids / 8)
+    yield Line("AskSetSize", 1, 2, trip=True)
+    yield Line("SetSize", 1, WORD)
+    yield from _told("BeginBlinding", n * WORD)
+    yield Line("AskBlinded", n * parts, n * parts * WORD, trip=True)
+    yield Line("BlindedIds", n * parts, n * points)
+    yield Line("BlindIds", others * parts, others * points, trip=True)
+    yield Line("Done", others * parts + 1, others * parts + 1)
+    yield Line("MarkCommon", n, n * marks, trip=True)
+    yield Line("Marks", others, others * marks)
 
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:

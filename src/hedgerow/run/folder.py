@@ -60,7 +60,7 @@ class RunFolder:
             hashes[name] = hashlib.sha256(content).hexdigest()
             self.log.note("model written", file=name, sha256=hashes[name])
         self.log.sync()
-        said = manifest.said(self.log.lines())
+        said, aligned = manifest.said(self.log.lines()), manifest.aligned(self.log.lines())
         whole = {
             **manifest.opening(self.about),
             "status": FINISHED,
@@ -68,6 +68,8 @@ class RunFolder:
             **beside,
             "messages": said,
             "known": manifest.known(said, self.about.plan),
+            **({"aligned": aligned} if aligned else {}),
+            **({"names_told": manifest.names_told(said, self.about.who)} if self.about.method == "vertical" else {}),
             "audit": {LOG: self.log.last} | {f"parties/{n}/{LOG}": log.last for n, log in self.party_logs.items()},
         }
         self.write_json(MANIFEST, whole)

@@ -23,7 +23,7 @@ from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, che
 from hedgerow.run.kept_rows import CUTS, CutsFile
 from hedgerow.run.manifest import About
 from hedgerow.run.method_keys import BASELINES
-from hedgerow.run.progress import Progress, Recorder, Watch
+from hedgerow.run.progress import Progress, Recorder, Say, Watch
 from hedgerow.run.runfile import RunFile
 from hedgerow.run.seen import leaks
 from hedgerow.run.simulate import Simulation, members, simulate
@@ -45,6 +45,7 @@ class Options:
     resume: bool = False
     threads: int = 1
     watch: Watch = lambda _: None
+    say: Say = lambda _: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +138,13 @@ def _federated(local: _Local) -> Outcome:
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
                 checkpoint.state, keeping(folder, checkpoint), local.notes,
-                _kept_cuts(folder, plan, named), local.parts, notes_bins=True,
+                _kept_cuts(folder, plan, named), local.parts, notes_bins=True, tell=local.options.say,
+                log=_NamedLog(folder.log, plan, named),
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
-        beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.learnt(state)}
+        beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.bins_learnt(state)}
         return local.finish(folder, {"": model}, beside, seconds)
 
 

@@ -11,7 +11,8 @@ import msgspec
 import hedgerow
 from hedgerow.audit import Line
 from hedgerow.errors import RunError
-from hedgerow.messages import Disclosure, disclosures
+from hedgerow.messages import Disclosure, NamedColumns, disclosures
+from hedgerow.protocols.aligned import learnt
 from hedgerow.protocols.driving import State
 from hedgerow.protocols.passive import GAVE
 
@@ -77,7 +78,7 @@ def said(lines: Iterable[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def learnt(state: State) -> dict[str, Any]:
+def bins_learnt(state: State) -> dict[str, Any]:
     """What the active party of a vertical run has learnt of passive columns' bins.
 
     Beside it, by party: the sums that were opened, the bits that they could carry at most, had the active party sealed
@@ -113,10 +114,12 @@ def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int
     return totals
 
 
-def told(method: str) -> Iterator[Disclosure]:
+def told(method: str, column_names: str = "open") -> Iterator[Disclosure]:
     """Every field of every message, but for those that are always empty in a run of this method."""
+    empty = {"columns", "classes", "weighted", "absent"} if method == "vertical" else set()
+    empty |= {"columns"} if column_names == "private" else set()
     for line in disclosures():
-        if method != "vertical" or line.message != "Facts" or line.field == "validated":
+        if line.message != "Facts" or line.field not in empty:
             yield line
 
 
@@ -124,10 +127,22 @@ def known(messages: Sequence[Mapping[str, Any]], plan: bytes) -> list[dict[str, 
     """What became known to whom: every field of the messages that really crossed; nothing is sealed by a plain plan."""
     crossed = {row["type"] for row in messages}
     agreed = msgspec.json.decode(plan)
-    lines = [line for line in told(str(agreed.get("method"))) if line.message in crossed]
+    lines = [
+        line for line in told(str(agreed.get("method")), str(agreed.get("column_names"))) if line.message in crossed
+    ]
     if agreed.get("protection") == "plain":
         lines = [line._replace(how="clear") if line.how == "sealed" else line for line in lines]
     return [dict(line._asdict()) for line in lines]
+
+
+def aligned(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """What alignments told whoever keeps this log: how much each party brought, and how much of it all have."""
+    return [dict(found._asdict()) for found in learnt(lines)]
+
+
+def names_told(messages: Sequence[Mapping[str, Any]], who: str) -> list[str]:
+    """The passive parties whose owners told the names of their columns, as far as whoever keeps this log knows."""
+    return sorted({row["party"] or who for row in messages if row["type"] == NamedColumns.__name__})
 
 
 def check_same(kept: Mapping[str, Any], about: About, where: object) -> None:

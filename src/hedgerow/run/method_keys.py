@@ -2,6 +2,7 @@
 
 from hedgerow.errors import ParameterError
 from hedgerow.run.options import DriverOptions, PartitionOptions, PartyEntry
+from hedgerow.run.section import Section
 from hedgerow.run.sections import Sections
 
 WHOLE_TREES = ("bagging", "sequential")
@@ -60,18 +61,36 @@ def _check_vertical(sections: Sections) -> None:
         raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
     for section, keys, why in (
-        (privacy, ("allow_two", "party_share", "cut_points", "columns"), "in which the parties have different columns"),
+        (
+            privacy,
+            ("allow_two", "party_share", "cut_points", "columns", "column_names"),
+            "in which the parties have different columns",
+        ),
         (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
     ):
         for key in keys:
             if key in section:
                 raise section.wrong(key, f"does not go with method vertical, {why}; leave it out.")
+    _check_align(privacy, data, "partition" in sections)
     if "n_columns" in data and "partition" not in sections:
         raise data.wrong("n_columns", "does not go with method vertical, in which each party's file has its own width; "
                                       "leave it out.")  # fmt: skip
 
 
+def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
+    """Rows that are aligned have ids, and only they are counted."""
+    aligned = privacy.given.get("align") == "private"
+    if aligned and "id" not in data and not is_cut:
+        raise privacy.wrong("align", '= "private" finds rows by their ids; add [data] id = "COLUMN".')
+    if "most_ids" in privacy and not aligned:
+        raise privacy.wrong("most_ids", 'goes only with align = "private"; add that, or leave it out.')
+
+
 def _check_not_vertical(sections: Sections, method: str) -> None:
+    for key in ("align", "most_ids"):
+        if key in sections.section("privacy"):
+            raise sections.section("privacy").wrong(key, f"does not go with method {method}, in which the parties have "
+                                                         "rows of their own; leave it out.")  # fmt: skip
     privacy = sections.section("privacy")
     protection = privacy.given.get("protection")
     if method not in BASELINES and protection in ("lattice", "paillier"):
@@ -85,7 +104,7 @@ def _check_whole_trees(sections: Sections, method: str) -> None:
         raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
                                           "each party; use method horizontal, or leave it out.")  # fmt: skip
     for section, keys in (
-        (privacy, ("allow_two", "on_loss", "party_share", "cut_points")),
+        (privacy, ("allow_two", "on_loss", "party_share", "cut_points", "column_names")),
         (trees, ("early_stopping_rounds", "eval_metric")),
     ):
         for key in keys:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
-from hedgerow.plan import CutPoints, Protection
+from hedgerow.plan import MOST_IDS, Align, ColumnNames, CutPoints, Protection
 from hedgerow.run.section import Source
 
 
@@ -72,13 +72,16 @@ class PrivacyOptions:
     """Of Paillier keys; 0 with any other protection."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    align: Align = "given"
+    most_ids: int = MOST_IDS
+    column_names: ColumnNames = "open"
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""
         if method == "horizontal":
             hidden = self.protection == "masked"
             privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
-            return Horizontal(privacy, self.cut_points, self.columns, self.party_share)
+            return Horizontal(privacy, self.cut_points, self.columns, self.party_share, column_names=self.column_names)
         return WholeTrees(method)
 
 

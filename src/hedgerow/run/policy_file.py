@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from hedgerow.errors import PolicyError, RunError
 from hedgerow.policy import Policy
@@ -37,6 +37,8 @@ def _check(path: Path, key: str, value: Any) -> None:
     elif key == "columns":
         right = isinstance(value, list) and all(isinstance(item, str) for item in value)
         kind = "a list of names of columns"
+    elif key == "tell_columns":
+        right, kind = value in get_args(get_type_hints(Policy)[key]), '"codes" or "names"'
     elif isinstance(default, bool):
         right, kind = isinstance(value, bool), "true or false"
     else:

@@ -91,7 +91,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         recorder = Recorder(folder.log, options.watch)
         driver = Driver(
             plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
-            [recorder.after_round], keeping(folder, checkpoint), options.say, active, notes_bins=True,
+            [recorder.after_round], keeping(folder, checkpoint), options.say, active, notes_bins=True, log=folder.log,
         )  # fmt: skip
         model, state = drive_run(driver, checkpoint.state)
         return _driven(folder, plan, model, state, checkpoint.seconds)
@@ -131,7 +131,7 @@ def _check_followed(plan: Plan, valid: Source | None) -> None:
 def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float]) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
     beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []}
-    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.learnt(state)})
+    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.bins_learnt(state)})
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
 
@@ -169,7 +169,7 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
-        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps)
+        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, tell=options.say)
         content = _served(owner, plan, settings, folder, options)
         beside = {"leaks": list(leaks(plan)), "notes": [], **manifest.given(folder.log.lines())}
         folder.finish({kept_file(run): content}, beside)

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
-from hedgerow.plan import MOST_PARTIES, Protection
+from hedgerow.plan import MOST_IDS, MOST_PARTIES, Align, ColumnNames, Protection
 from hedgerow.privacy.paillier import BITS, Paillier
 from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
 from hedgerow.run.section import Section, nearest
@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "validation": ("share",),
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
-        "link_mbit",
+        "link_mbit", "align", "most_ids", "column_names",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -136,6 +136,9 @@ class Sections:
             cast(Any, section.word("columns", ("shared", "all"), "shared")),
             _key_bits(section, protection),
             _link(section, protection),
+            align=cast(Any, section.word("align", get_args(Align), "given")),
+            most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+            column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

@@ -16,6 +16,9 @@ HOW = {
     "blinded": "not at all; equal ids match",
 }
 PASSIVE = "passive parties"
+ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
+    m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
+)  # fmt: skip
 
 
 class Sight(NamedTuple):
@@ -34,12 +37,15 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     )  # fmt: skip
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
+        ids = ALIGNING if plan.align == "private" else ()
         return (
-            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
+            *kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
             m.EndRound, m.KeepPart,
         )  # fmt: skip
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
+    if plan.column_names == "private":
+        joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
@@ -54,7 +60,7 @@ def sights(plan: Plan) -> list[Sight]:
         roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for direction, who in roles.items():
-        for line in told(plan.method):
+        for line in told(plan.method, plan.column_names):
             if line.direction == direction and line.message in names:
                 grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
     return [Sight(*key, " · ".join(dict.fromkeys(tells))) for key, tells in grouped.items()]
@@ -77,7 +83,12 @@ def leaks(plan: Plan) -> Iterator[str]:
     if plan.method == "vertical":
         yield from _by_columns(plan)
         return
-    yield "Everybody learns the columns' names, the categories and the classes of all parties together."
+    if plan.column_names == "private":
+        yield "Everybody learns the names of the columns that all parties have, their categories, and all classes."
+        yield "Everybody learns how many columns each party has; the driver also how many any of them share."
+        yield "A party that brings names which it only guesses learns which of them all others have."
+    else:
+        yield "Everybody learns the columns' names, the categories and the classes of all parties together."
     if plan.method != "horizontal":
         return
     if plan.protection == "plain":
@@ -101,11 +112,23 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
-    yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
+    yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
+    yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
-    yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
+    if plan.align == "private":
+        yield from _of_ids(plan)
+    else:
+        yield "All parties learn whether they have the same rows."
+    yield "Everybody sees sizes and times of messages."
+
+
+def _of_ids(plan: Plan) -> Iterator[str]:
+    yield "Everybody learns how many rows each party has, and which of its own rows all parties have."
+    if len(plan.members) > 2:
+        yield f"{plan.active} learns how many rows any of the parties share, and not which."
+    yield f"Whoever brings ids that it only guesses, at most {plan.most_ids:,}, learns which of them all others have."
 
 
 def _of_paths(plan: Plan) -> Iterator[str]:

@@ -18,8 +18,9 @@ from hedgerow.plan import Align, Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
+from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.driving import Driver, State, run
-from hedgerow.protocols.journal import Log
+from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.passive import Keeps
 from hedgerow.protocols.vertical_run import Active
@@ -51,6 +52,9 @@ class Simulation:
     """Filled with each passive party's part of a vertical model, as it keeps it."""
     notes_bins: bool = False
     """Whether the active party notes what it learns of passive columns' bins."""
+    tell: Tell = silent
+    log: Log = NoLog()  # noqa: RUF009  # it holds nothing
+    """The driver's own."""
 
 
 def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
@@ -72,7 +76,7 @@ def federated_plan(
     """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
     if isinstance(federation, Vertical):
         if align == "private":
-            notes.append("The parties' rows differ: only those whose ids all of them have are used.")
+            notes.append("Only rows are used whose ids all parties have.")
         ciphered_by = ciphered(federation.privacy)
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **ciphered_by)
     if not isinstance(federation, Horizontal):
@@ -90,6 +94,7 @@ def federated_plan(
         protection=protection,
         cut_points=federation.cut_points,
         columns=federation.columns,
+        column_names=federation.column_names,
         party_share=federation.party_share,
         allow_two=two,
     )
@@ -120,7 +125,15 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     corridor = Corridor(InProcess(answers), sim.listeners)
     own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
     driver = Driver(
-        plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, own=own, notes_bins=sim.notes_bins
+        plan,
+        corridor,
+        threads=sim.threads,
+        callbacks=sim.callbacks,
+        keep=sim.keep,
+        tell=sim.tell,
+        own=own,
+        notes_bins=sim.notes_bins,
+        log=sim.log,
     )
     model, state = run(driver, sim.state)
     if plan.method == "vertical":
@@ -180,6 +193,8 @@ def align_of(federation: Federation, tables: Mapping[str, Table], valid: Mapping
     """Whether the rows of a vertical run are the same at all parties and in order, or must be found by their ids."""
     if not isinstance(federation, Vertical):
         return "given"
+    if federation.align is not None:
+        return federation.align
     keys = [[table.row_keys() for table in part.values()] for part in (tables, valid)]
     same = all(np.array_equal(part[0], other) for part in keys for other in part[1:])
     return "given" if same else "private"

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.data import partition
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import ParameterError
+from hedgerow.errors import DataError, ParameterError
 from hedgerow.run import by_columns
 from hedgerow.run.options import DataOptions, PartitionOptions
 from hedgerow.run.reading import counted, is_libsvm, read, width_of
@@ -50,12 +50,22 @@ def _by_columns(run: RunFile) -> Split:
     pairs = by_columns.files(run, notes)
     valid = {name: beside for name, (_, beside) in pairs.items() if beside is not None}
     tables = {name: own for name, (own, _) in pairs.items()}
+    for name, pair in pairs.items():
+        _check_ids(run, pair, f"Party {name!r}: ")
     if valid and len(valid) < len(tables):
         lacking = next(name for name in tables if name not in valid)
         raise ParameterError(f"[[party]] {lacking!r} lacks valid; in a vertical run all parties have it, or none.")
     if valid:
         return Split(tables, valid, notes)
     return replace(_held_out(run, tables), notes=notes)
+
+
+def _check_ids(run: RunFile, pair: by_columns.Pair, where: str = "") -> None:
+    if run.privacy.align == "private":
+        try:
+            by_columns.check_ids(run.privacy.most_ids, pair)
+        except DataError as error:
+            raise DataError(f"{where}{error}") from None
 
 
 def _cut(run: RunFile, cut: PartitionOptions) -> dict[str, Table]:
@@ -81,6 +91,7 @@ def own_tables(
     """The tables of one party, in its own process."""
     if run.active:
         own, beside = by_columns.pair_of(run, name, data, valid, notes)
+        _check_ids(run, (own, beside))
         if beside is not None:
             return own, beside
         split = _held_out(run, {name: own})
@@ -110,7 +121,8 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column]) -> Table | None:
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or in a vertical run columns."""
     if run.active:
-        return by_columns.side_by_side(tables, run.active).aligned(columns)
+        shared = by_columns.common_rows(tables) if run.privacy.align == "private" else tables
+        return by_columns.side_by_side(shared, run.active).aligned(columns)
     return partition.pooled({name: shaped_like(table, columns) for name, table in tables.items()})
 
 
