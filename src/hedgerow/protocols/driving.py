@@ -12,28 +12,26 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity import Identity
-from hedgerow.messages import Agree, Begin, Done, Farewell, Request
-from hedgerow.model import Absent, Model
+from hedgerow.messages import Agree, Begin, Done, Farewell, Lead, Request, RoundGrown
+from hedgerow.model import Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
 from hedgerow.protocols import agreeing, cut_points, ensemble, joining, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
-from hedgerow.protocols.begun import metric_of, trees_of
+from hedgerow.protocols.begun import forest_of
 from hedgerow.protocols.cut_points import Start
+from hedgerow.protocols.grown import begin_of, boosted, followed, model_of, rows_of, start_of
 from hedgerow.protocols.horizontal import HorizontalRows
+from hedgerow.protocols.opener import Relay
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
-from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
-from hedgerow.trees.evaluate import Metric
-from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.boost import Boosted, Callback, Round
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.forest import join as joined
-from hedgerow.trees.grow import Growth
-from hedgerow.trees.sampling import ColumnSampler
-from hedgerow.trees.splits import Rules
-from hedgerow.wire import Corridor
+from hedgerow.trees.losses import Loss
+from hedgerow.wire import Corridor, encode
 
 MOST_IN_VAIN = 10
 """Attempts in a row that may end without a new tree."""
@@ -146,7 +144,10 @@ class _Run:
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
-        model = self._grown(circle, shared) if plan.method == "horizontal" else ensemble.grow(circle, shared)
+        if plan.method != "horizontal":
+            model = ensemble.grow(circle, shared)
+        else:
+            model = self._led(circle, shared) if plan.opener else self._grown(circle, shared)
         self._say_farewell(circle, model)
         return model
 
@@ -207,50 +208,11 @@ class _Run:
         loss = loss_of(plan, shared.classes)
         start = self.state.start or cut_points.start(circle, shared, loss)
         self.state = replace(self.state, start=start)
-        facts, valid, grid = start.facts, start.valid_facts, start.grid
-        beside = (valid.low, valid.high, valid.max_weight)
-        trees = trees_of(self.state.forest)
-        _told(
-            circle,
-            Begin(
-                facts.low,
-                facts.high,
-                facts.max_weight,
-                beside,
-                start.base,
-                grid.cuts,
-                grid.cut_starts,
-                grid.has_missing,
-                trees,
-            ),
-        )
-        scales = Scales(*loss.bounds(facts, start.base, plan.params.constant_hessian), plan.params.gradient_bits)
-        metric = metric_of(plan, loss, valid) if plan.goal.follow else None
-        done = self._boosted(HorizontalRows(circle, grid, metric), loss.n_trees, start, scales, metric)
-        absent: Absent = "zero" if shared.absent == "zero" else "missing"
-        name, label = metric.name if metric else None, plan.goal.label
-        return Model(
-            done.forest,
-            shared.columns,
-            loss,
-            start.base,
-            plan.params,
-            shared.classes,
-            label,
-            absent,
-            done.history,
-            name,
-        )
+        _told(circle, begin_of(start, self.state.forest))
+        return model_of(plan, shared, start, self._boosted(rows_of(circle, loss, start), loss, start))
 
-    def _boosted(
-        self, rows: HorizontalRows, n_trees: int, start: Start, scales: Scales, metric: Metric | None
-    ) -> Boosted:
-        driver, params = self.driver, self.driver.plan.params
-        sampler = ColumnSampler(
-            start.grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state
-        )
-        growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, driver.threads)
-        stopping = Stopping(metric, driver.plan.goal.early_stopping_rounds) if metric is not None else None
+    def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
+        driver = self.driver
         losses, clipped, parts = self.state.losses, self.state.clipped, list(self.state.parts)
 
         def so_far(history: Sequence[float]) -> None:
@@ -273,8 +235,48 @@ class _Run:
         def kept(_: Forest, history: Sequence[float]) -> None:
             so_far(history)
 
-        before, history = (self.state.forest, self._history(n_trees)) if parts else (None, ())
-        return boost(rows, growth, params, scales, n_trees, stopping, driver.callbacks, before, history, kept, sealed)
+        before = (self.state.forest if parts else None, self._history(loss.n_trees))
+        return boosted(rows, loss, start, driver.threads, driver.callbacks, before, kept, sealed)
+
+    def _led(self, circle: Circle, shared: Common) -> Model:
+        """The opener chooses; what it chose is kept here after every tree, as where the driver does."""
+        driver, plan, loss = self.driver, self.driver.plan, loss_of(self.driver.plan, shared.classes)
+        start, history = self.state.start, self._history(loss.n_trees)
+        losses, parts = self.state.losses, list(self.state.parts)
+        relay = Relay(circle, driver.threads)
+
+        def begun(begin: Begin) -> None:
+            self.state = replace(self.state, start=self.state.start or start_of(begin, shared.columns, plan))
+
+        def grown(told: RoundGrown) -> bool:
+            nonlocal history
+            trees = forest_of(told.trees, shared.columns, loss.n_trees)
+            parts.extend([trees] if trees.n_trees else [])
+            if told.complete and told.value is not None:
+                history = (*history, told.value)
+            lost = tuple((round_, tuple(sorted(names))) for round_, names in relay.lost)
+            clipped = self.state.clipped + told.clipped
+            self.state = replace(self.state, present=circle.present, parts=tuple(parts), history=history,
+                                 losses=losses + lost, clipped=clipped)  # fmt: skip
+            driver.keep(self.state)
+            return told.complete and self._ends(told, loss, history)
+
+        begin = encode(begin_of(start, self.state.forest)) if start is not None else b""
+        lead = Lead(shared.weighted, shared.validated, begin, np.array(history, np.float64))
+        led = relay.run(lead, begun, grown)
+        if self.state.start is None or not 0 <= led.n_trees <= self.state.forest.n_trees:
+            raise ProtocolError("The opener ends a run that it has not begun, or with more trees than it grew.")
+        done = Boosted(self.state.forest.first(led.n_trees), history)
+        return model_of(plan, shared, self.state.start, done)
+
+    def _ends(self, told: RoundGrown, loss: Loss, history: Sequence[float]) -> bool:
+        """Whether a callback ends the training; every one is told."""
+        plan, start = self.driver.plan, self.state.start
+        metric = followed(plan, loss, start) if start is not None else None
+        number = self.state.forest.n_trees // loss.n_trees
+        value = history[-1] if history else None
+        round_ = Round(number, plan.params.n_estimators, metric.name if metric else None, value, told.best)
+        return any([bool(callback(round_)) for callback in self.driver.callbacks])
 
     def _history(self, n_trees: int) -> tuple[float, ...]:
         """The metric after every round; a round that was closed just before the driver died has the one before it."""
