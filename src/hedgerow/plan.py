@@ -177,9 +177,7 @@ class Plan:
             )
         drawn = self.drawn(len(self.members))
         if len(self.members) == 1:
-            raise ParameterError(
-                f"{what} needs at least 3 parties; there is one, with nobody to hide among."
-            )
+            raise ParameterError(f"{what} needs at least 3 parties; there is one, with nobody to hide among.")
         if drawn < 2 or (drawn == 2 and not self.allow_two):
             raise ParameterError(
                 f"{what} of {drawn} parties a tree shows {'the opener' if self.opener else 'each'} the other's sums; "

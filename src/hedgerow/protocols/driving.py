@@ -212,71 +212,71 @@ class _Run:
         return model_of(plan, shared, start, self._boosted(rows_of(circle, loss, start), loss, start))
 
     def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
-        driver = self.driver
-        losses, clipped, parts = self.state.losses, self.state.clipped, list(self.state.parts)
-
-        def so_far(history: Sequence[float]) -> None:
-            lost = tuple((round_, tuple(sorted(names))) for round_, names in rows.lost)
-            self.state = replace(
-                self.state,
-                present=rows.circle.present,
-                parts=tuple(parts),
-                history=tuple(history),
-                losses=losses + lost,
-                clipped=clipped + rows.clipped,
-            )
-            driver.keep(self.state)
+        before, parts = self.state, list(self.state.parts)
 
         def sealed(trees: Forest) -> None:
             parts.append(trees)
             if rows.closed:  # the sums it was grown from cannot be had again
-                so_far(self.state.history)
+                self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
 
         def kept(_: Forest, history: Sequence[float]) -> None:
-            so_far(history)
+            self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
 
-        before = (self.state.forest if parts else None, self._history(loss.n_trees))
-        return boosted(rows, loss, start, driver.threads, driver.callbacks, before, kept, sealed)
+        so_far = (before.forest if parts else None, self._history(loss.n_trees))
+        return boosted(rows, loss, start, self.driver.threads, self.driver.callbacks, so_far, kept, sealed)
+
+    def _keep(
+        self,
+        before: State,
+        circle: Circle,
+        parts: Sequence[Forest],
+        history: Sequence[float],
+        lost: Sequence[tuple[int, frozenset[str]]],
+        clipped: int,
+    ) -> None:
+        """How far this attempt has come, after what was done before it."""
+        losses = before.losses + tuple((round_, tuple(sorted(names))) for round_, names in lost)
+        self.state = replace(
+            self.state,
+            present=circle.present,
+            parts=tuple(parts),
+            history=tuple(history),
+            losses=losses,
+            clipped=before.clipped + clipped,
+        )
+        self.driver.keep(self.state)
 
     def _led(self, circle: Circle, shared: Common) -> Model:
         """The opener chooses; what it chose is kept here after every tree, as where the driver does."""
-        driver, plan, loss = self.driver, self.driver.plan, loss_of(self.driver.plan, shared.classes)
-        start, history = self.state.start, self._history(loss.n_trees)
-        losses, parts = self.state.losses, list(self.state.parts)
-        relay = Relay(circle, driver.threads)
+        plan, loss = self.driver.plan, loss_of(self.driver.plan, shared.classes)
+        before, relay = self.state, Relay(circle, self.driver.threads)
+        parts, history = list(before.parts), list(self._history(loss.n_trees))
 
         def begun(begin: Begin) -> None:
             self.state = replace(self.state, start=self.state.start or start_of(begin, shared.columns, plan))
 
         def grown(told: RoundGrown) -> bool:
-            nonlocal history
             trees = forest_of(told.trees, shared.columns, loss.n_trees)
             parts.extend([trees] if trees.n_trees else [])
-            if told.complete and told.value is not None:
-                history = (*history, told.value)
-            lost = tuple((round_, tuple(sorted(names))) for round_, names in relay.lost)
-            clipped = self.state.clipped + told.clipped
-            self.state = replace(self.state, present=circle.present, parts=tuple(parts), history=history,
-                                 losses=losses + lost, clipped=clipped)  # fmt: skip
-            driver.keep(self.state)
-            return told.complete and self._ends(told, loss, history)
+            history.extend([told.value] if told.complete and told.value is not None else [])
+            self._keep(before, circle, parts, history, relay.lost, relay.clipped)
+            return told.complete and self._ends(told, loss)
 
-        begin = encode(begin_of(start, self.state.forest)) if start is not None else b""
+        begin = encode(begin_of(before.start, before.forest)) if before.start is not None else b""
         lead = Lead(shared.weighted, shared.validated, begin, np.array(history, np.float64))
-        led = relay.run(lead, begun, grown)
-        if self.state.start is None or not 0 <= led.n_trees <= self.state.forest.n_trees:
+        led, start = relay.run(lead, begun, grown), self.state.start
+        if start is None or not 0 <= led.n_trees <= self.state.forest.n_trees:
             raise ProtocolError("The opener ends a run that it has not begun, or with more trees than it grew.")
-        done = Boosted(self.state.forest.first(led.n_trees), history)
-        return model_of(plan, shared, self.state.start, done)
+        return model_of(plan, shared, start, Boosted(self.state.forest.first(led.n_trees), self.state.history))
 
-    def _ends(self, told: RoundGrown, loss: Loss, history: Sequence[float]) -> bool:
+    def _ends(self, told: RoundGrown, loss: Loss) -> bool:
         """Whether a callback ends the training; every one is told."""
         plan, start = self.driver.plan, self.state.start
         metric = followed(plan, loss, start) if start is not None else None
-        number = self.state.forest.n_trees // loss.n_trees
-        value = history[-1] if history else None
-        round_ = Round(number, plan.params.n_estimators, metric.name if metric else None, value, told.best)
-        return any([bool(callback(round_)) for callback in self.driver.callbacks])
+        number, name = self.state.forest.n_trees // loss.n_trees, metric.name if metric else None
+        round_ = Round(number, plan.params.n_estimators, name, told.value, told.best)
+        answers = [callback(round_) for callback in self.driver.callbacks]
+        return any(answers)
 
     def _history(self, n_trees: int) -> tuple[float, ...]:
         """The metric after every round; a round that was closed just before the driver died has the one before it."""

@@ -63,7 +63,7 @@ class Turns:
             last: Answer | Exception = work(self)
         except _Left:
             return
-        except Exception as error:  # noqa: BLE001  # raised where the work's answer is awaited
+        except Exception as error:  # raised where the work's answer is awaited
             last = error
         self.ended = True
         self._answers.put(last)
@@ -150,9 +150,7 @@ class ThroughDriver(Circle):
 class Leading:
     """The opener's work in one attempt, for as long as the party holds on to it."""
 
-    def __init__(
-        self, plan: Plan, present: Sequence[int], identity: Identity, attempt: int, threads: int
-    ) -> None:
+    def __init__(self, plan: Plan, present: Sequence[int], identity: Identity, attempt: int, threads: int) -> None:
         def sign(request: bytes, key: bytes) -> bytes:
             return identity.sign(OPENER, signed(plan, attempt, request, key))
 

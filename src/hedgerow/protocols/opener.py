@@ -17,7 +17,7 @@
 Requests are those of `cut_points` and `horizontal`: the opener does the driver's work (`leading`), and the driver
 carries and keeps.
 
-Sees in the clear.  Driver: the requests, so prefixes, cut points, cuts, values of leaves; the metric, the trees; no sum.
+Sees in the clear.  Driver: the requests, so prefixes, cut points, cuts, leaf values; the metric, the trees; no sum.
                     Opener: the sums over all parties of the request (of two parties, the other's).
                     Party: its own rows, the requests, the trees.
                     Opener and driver together: every party's sums.  The others together: nothing more than each alone.
@@ -27,7 +27,7 @@ certificate that the plan names, so that the driver can neither put its own key 
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,15 +82,18 @@ class Relay:
         self.public: PublicKey | None = None
         self.lost: list[tuple[int, frozenset[str]]] = []
         """Rounds in which parties were lost and the run went on."""
+        self.clipped = 0
+        """Rounds in which gradients were cut off; how many, only the opener knows."""
 
     def run(self, lead: Lead, begun: Callable[[Begin], None], grown: Callable[[RoundGrown], bool]) -> Led:
         """Carry until the opener says that it is done; `grown` is given every round's trees, and whether to stop."""
         most_bytes = MOST_SMALL + 2 * len(lead.begin)
-        said, reply = self._ask(lead, most_bytes), None
+        said = self._ask(lead, most_bytes)
         while not isinstance(said, Led):
             if isinstance(said, ToEveryParty):
-                reply = self._passed(said, begun)
+                reply: Request = self._passed(said, begun)
             elif isinstance(said, RoundGrown):
+                self.clipped += said.clipped
                 reply = GoOn(grown(said))
             else:
                 raise ProtocolError(f"The opener answered {type(said).__name__}, which it cannot say here.")
@@ -127,7 +130,9 @@ class Relay:
         for name in (self.plan.names[i] for i in parties):
             answer = answers[name]
             if not isinstance(answer, SealedWords):
-                raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where SealedWords were asked for.")
+                raise ProtocolError(
+                    f"Party {name!r} answered {type(answer).__name__} where SealedWords were asked for."
+                )
             sealed_parts.append(answer.sealed_words)
         return PassSum(vector.total(public, sealed_parts), self._note(request, before))
 
@@ -158,7 +163,8 @@ class Sealing(Hiding):
         self.attempt = introduced.attempt
         self.certificate = next((key.certificate for key in introduced.keys if key.name == plan.opener), b"")
         self.cipher = cipher_of(plan)
-        self.key, self.public = b"", None
+        self.key = b""
+        self.public: PublicKey | None = None
 
     def hear(self, message: FromOpener) -> Request:
         """The opener's request, if it is signed; takes its key, which must be another for every tree."""
@@ -178,7 +184,7 @@ class Sealing(Hiding):
         self.request = request
         return request
 
-    def sums(self, own_words: NDArray[np.int64], parties: tuple[int, ...], told: Told) -> Answer:  # noqa: ARG002
+    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:  # noqa: ARG002
         """A part of the sum over these parties, which nobody but the opener could read."""
         self._check(parties)
         if self.public is None:

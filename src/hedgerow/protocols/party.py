@@ -40,7 +40,6 @@ BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
 
 
-
 @dataclass(frozen=True, eq=False)
 class Owner:
     """Whose data it is: tables, rules, identity and log."""
@@ -104,11 +103,12 @@ class Party:
             return self.member.consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
+        if isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
+            return self._lead(request)
+        return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
+
+    def _asked(self, request: m.Request, frame: bytes) -> m.Answer:
         summed = self.plan.method == "horizontal"
-        if self.plan.opener:
-            if isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
-                return self._lead(request)
-            request, frame = self._by_opener(request, frame)
         if summed and isinstance(request, Summing):
             return self._sums(request, frame)
         if isinstance(request, m.Agree) and self.plan.method != "vertical":

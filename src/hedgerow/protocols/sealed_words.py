@@ -3,10 +3,10 @@
 A word is cut into limbs so small that their sums over all parties fit one slot; limbs are added, and put together again
 when they are opened, modulo 2^64 as masked words are.
 
-Whoever adds hides what it adds up. Of Paillier's ciphertexts nothing but the sum can be read: their randomness has
-nothing to do with what is sealed. The lattice's integers are rounded when they are sealed, and who has the key could see
-the rounding of all parties together in the noise of the sum; so the sum leaves with an encryption of zero and a flood
-(`filtered`, everything chosen), within 2^-40 of noise that is the same whatever the parts were.
+Whoever adds hides what it adds up. In Paillier's sum nothing but the sum can be read: the randomness of ciphertexts has
+nothing to do with what they seal. The lattice rounds integers when it seals them, and who has the key could see in the
+noise of the sum how those of all parties were rounded; so the sum leaves with an encryption of zero and a flood
+(`filtered`, everything chosen): within 2^-40 for the whole run, its noise is the same whatever the parts were.
 """
 
 from collections.abc import Sequence
