@@ -49,12 +49,14 @@ class Horizontal:
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
     `columns` are those all parties share, or "all"; `party_share` is the share of parties drawn for each tree.
+    With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that opens and chooses.
     """
 
-    privacy: SecureAggregation | NoPrivacy = SecureAggregation()
+    privacy: SecureAggregation | Lattice | Paillier | NoPrivacy = SecureAggregation()
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     party_share: float = 1.0
+    opener: str = ""
 
 
 @dataclass(frozen=True)

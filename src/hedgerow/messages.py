@@ -261,7 +261,7 @@ class Lead(Request, frozen=True, tag=70):
 class FromOpener(Request, frozen=True, tag=71):
     """What the opener asks of every party, passed on."""
 
-    request: Annotated[bytes, clear("a request as the opener wrote it: what is to be summed, or what is fixed")]
+    request: Annotated[bytes, clear("a request as the opener wrote it: prefixes, cut points, cuts, leaf values, trees")]
     public_key: Annotated[bytes, clear("the opener's public key, new for every tree; empty: as before")]
     signature: Annotated[bytes, clear("the opener's signature of both")]
 
@@ -288,7 +288,7 @@ class SealedWords(Answer, frozen=True, tag=70):
 class ToEveryParty(Answer, frozen=True, tag=71):
     """From the opener: what the driver is to ask every party next."""
 
-    request: Annotated[bytes, clear("a request as the opener wrote it: what is to be summed, or what is fixed")]
+    request: Annotated[bytes, clear("a request as the opener wrote it: prefixes, cut points, cuts, leaf values, trees")]
     public_key: Annotated[bytes, clear("the opener's public key, new for every tree; empty: as before")]
     signature: Annotated[bytes, clear("the opener's signature of both")]
     n_words: Annotated[int, clear("how many sums are asked for")]

@@ -120,7 +120,7 @@ class ThroughDriver(Circle):
         else:
             key = b""
         vector = SealedVector.of(self.plan, request, n_words)
-        self.most_bytes = min(max(MOST_SMALL, vector.most_bytes), MOST_BYTES)
+        self.most_bytes = min(max(MOST_SMALL, vector.most_bytes(added=True)), MOST_BYTES)
         passed = self._say(request, key, n_words)
         lost = frozenset(self.plan.names[i] for i in passed.lost)
         if lost & {self.plan.names[i] for i in parties}:

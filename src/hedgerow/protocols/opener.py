@@ -122,7 +122,7 @@ class Relay:
         circle, before = self.circle, self.circle.present
         parties = circle.numbers if isinstance(request, AskCounts | AskMoments) else request.parties
         try:
-            answers = circle.answers(message, min(vector.most_bytes, MOST_BYTES), parties)
+            answers = circle.answers(message, min(vector.most_bytes(), MOST_BYTES), parties)
         except PartyLost as loss:
             self._go_on(request, loss)
             return PassSum(b"", self._note(request, before))

@@ -36,11 +36,11 @@ HEAD = 4096
 """Bytes around sealed words, at most."""
 
 
-def word_bits(plan: Plan, request: Request) -> int:
-    """Bits of the largest sum that a request can ask for, its sign included; from public facts alone."""
-    if isinstance(request, AskCounts):
+def word_bits(plan: Plan, kind: type[Request]) -> int:
+    """Bits of the largest sum that such a request can ask for, its sign included; from public facts alone."""
+    if kind is AskCounts:
         return ROWS_BITS + 1
-    if isinstance(request, AskHistograms):
+    if kind is AskHistograms:
         return ROWS_BITS + plan.params.gradient_bits
     return 64
 
@@ -56,7 +56,7 @@ class SealedVector:
     @classmethod
     def of(cls, plan: Plan, request: Request, n_words: int) -> "SealedVector":
         """So many words that this request asks for."""
-        return cls(plan, n_words, word_bits(plan, request))
+        return cls(plan, n_words, word_bits(plan, type(request)))
 
     @cached_property
     def limb_bits(self) -> int:
@@ -80,13 +80,12 @@ class SealedVector:
         run_sums = RUN_SUMS if choices else 1
         return SlotsPlan(rows=rows, entries=1, bound=bound, choices=choices, run_sums=run_sums, parts=parts)
 
-    @property
-    def most_bytes(self) -> int:
-        """The length of sealed words, or a little more."""
+    def most_bytes(self, added: bool = False) -> int:
+        """The length of sealed words, or a little more; `added`: of their sum as it leaves."""
         slots = self.slots
         if self.plan.protection == "lattice":
             layout = slots_layout(slots, by_public_key=True)
-            return layout.blocks * len(layout.moduli) * 2 * layout.primes[0] * POLYNOMIAL_BYTES + HEAD
+            return layout.blocks * len(layout.moduli) * 2 * layout.primes[added] * POLYNOMIAL_BYTES + HEAD
         bits = self.plan.key_bits
         return slots_packing(slots, bits, 0).count(slots.rows) * bits // 4 + HEAD
 

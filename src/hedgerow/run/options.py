@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.federation import Federation, Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, WholeTrees
 from hedgerow.plan import CutPoints, Protection
 from hedgerow.run.section import Source
 
@@ -72,14 +72,23 @@ class PrivacyOptions:
     """Of Paillier keys; 0 with any other protection."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    opener: str = ""
+    """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""
         if method == "horizontal":
-            hidden = self.protection == "masked"
-            privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
-            return Horizontal(privacy, self.cut_points, self.columns, self.party_share)
+            return Horizontal(self._privacy(), self.cut_points, self.columns, self.party_share, self.opener)
         return WholeTrees(method)
+
+    def _privacy(self) -> SecureAggregation | Lattice | Paillier | NoPrivacy:
+        if self.protection == "masked":
+            return SecureAggregation()
+        if self.protection == "lattice":
+            return Lattice(self.link_mbit)
+        if self.protection == "paillier":
+            return Paillier(self.key_bits)
+        return NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
 
 
 @dataclass(frozen=True)
