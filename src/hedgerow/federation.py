@@ -50,12 +50,14 @@ class Horizontal:
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
     `columns` are those all parties share, or "all"; with `column_names="private"` a name that not all have stays
     unknown to everybody else; `party_share` is the share of parties drawn for each tree.
+    With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that opens and chooses.
     """
 
-    privacy: SecureAggregation | NoPrivacy = SecureAggregation()
+    privacy: SecureAggregation | Lattice | Paillier | NoPrivacy = SecureAggregation()
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     party_share: float = 1.0
+    opener: str = ""
     column_names: ColumnNames = "open"
 
 

@@ -247,6 +247,70 @@ class PlainSums(Answer, frozen=True, tag=9):
     words: Annotated[I64, clear("counts, sums of gradients or of a metric over the party's own rows")]
 
 
+# Sums that one named party opens: see `protocols.opener`. What it chooses, the driver passes on as it stands.
+
+
+class Lead(Request, frozen=True, tag=70):
+    """To the opener alone: begin to choose, or go on after these trees."""
+
+    weighted: Annotated[bool, clear("whether any party's rows have weights")]
+    validated: Annotated[bool, clear("whether any party holds validation rows")]
+    begin: Annotated[bytes, clear("what was fixed before the first tree and the trees so far; empty: nothing is")]
+    history: Annotated[F64, clear("the metric after every round so far")]
+
+
+class FromOpener(Request, frozen=True, tag=71):
+    """What the opener asks of every party, passed on."""
+
+    request: Annotated[bytes, clear("a request as the opener wrote it: prefixes, cut points, cuts, leaf values, trees")]
+    public_key: Annotated[bytes, clear("the opener's public key, new for every tree; empty: as before")]
+    signature: Annotated[bytes, clear("the opener's signature of both")]
+
+
+class PassSum(Request, frozen=True, tag=72):
+    """To the opener alone: what came of its request."""
+
+    sealed_sum: Annotated[bytes, sealed("counts, sums of gradients or of a metric over all parties that were asked")]
+    lost: Annotated[tuple[int, ...], clear("parties that were lost meanwhile, by number in the plan")]
+
+
+class GoOn(Request, frozen=True, tag=73):
+    """To the opener alone: the trees it chose are kept."""
+
+    stop: Annotated[bool, clear("whether training ends here")]
+
+
+class SealedWords(Answer, frozen=True, tag=70):
+    """A party's own sums, which only the opener could open; the driver adds them up."""
+
+    sealed_words: Annotated[bytes, sealed("counts, sums of gradients or of a metric over the party's rows")]
+
+
+class ToEveryParty(Answer, frozen=True, tag=71):
+    """From the opener: what the driver is to ask every party next."""
+
+    request: Annotated[bytes, clear("a request as the opener wrote it: prefixes, cut points, cuts, leaf values, trees")]
+    public_key: Annotated[bytes, clear("the opener's public key, new for every tree; empty: as before")]
+    signature: Annotated[bytes, clear("the opener's signature of both")]
+    n_words: Annotated[int, clear("how many sums are asked for")]
+
+
+class RoundGrown(Answer, frozen=True, tag=72):
+    """From the opener: the trees of a round."""
+
+    trees: Annotated[Trees, clear("the trees, with gains and covers as in the model")]
+    complete: Annotated[bool, clear("whether the round is finished, or was closed early and is only to be kept")]
+    value: Annotated[float | None, clear("the metric on the validation rows of all parties")]
+    best: Annotated[int | None, clear("the round with the best value so far")]
+    clipped: Annotated[bool, clear("whether any party had to cut off gradients")]
+
+
+class Led(Answer, frozen=True, tag=73):
+    """From the opener: training has ended."""
+
+    n_trees: Annotated[int, clear("how many of the trees the model keeps")]
+
+
 class AskTrees(Request, frozen=True, tag=11):
     """Grow whole trees on your own rows, on top of those there are (whole-tree methods)."""
 
@@ -469,12 +533,12 @@ REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
     AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
-    AskKnown, AskWays,
+    AskKnown, AskWays, Lead, FromOpener, PassSum, GoOn,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
     SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns,
-    Known,
+    Known, SealedWords, ToEveryParty, RoundGrown, Led,
 )  # fmt: skip
 
 

@@ -80,9 +80,11 @@ class Plan:
     """The share of parties drawn for each tree."""
     on_loss: Literal["wait", "continue"] = "wait"
     allow_two: bool = False
-    """Two masked parties, each of which learns the other's sums."""
+    """Two parties whose sums are hidden: each learns the other's, or with encryption the opener does."""
     active: str = ""
     """In a vertical run the party that has the labels and drives."""
+    opener: str = ""
+    """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
     key_bits: int = 0
     """Of Paillier keys."""
     link_mbit: float | None = None
@@ -115,7 +117,33 @@ class Plan:
             return
         self._check_names()
         self._check_vertical()
-        self._check_masks()
+        self._check_opener()
+        self._check_sums()
+
+    def _check_opener(self) -> None:
+        encrypted = self.protection in ("lattice", "paillier")
+        if self.method != "horizontal" or not encrypted:
+            if self.opener:
+                raise ParameterError(
+                    "Only a horizontal run with encryption has an opener; leave it out, or use lattice or paillier."
+                )
+            return
+        if not self.opener:
+            raise ParameterError(
+                "A horizontal run with encryption needs an opener: the party that opens the sums and chooses the cuts; "
+                f"name one of {', '.join(self.names)}."
+            )
+        if self.opener not in self.names:
+            raise ParameterError(f"The opener {self.opener!r} is not among the parties; it opens the sums, name one.")
+        unknown = {'cut_points = "local"': self.cut_points == "local", "link_mbit": self.link_mbit is not None}
+        for name, is_set in unknown.items():
+            if is_set:
+                raise ParameterError(f"A horizontal run with encryption does not go with {name}; leave it out.")
+
+    @property
+    def only_sums(self) -> bool:
+        """Whether sums over all parties are opened and no party's own, so that too few parties would show them."""
+        return self.method == "horizontal" and self.protection != "plain"
 
     def _check_prediction(self) -> None:
         if self.active not in self.names or not self.model:
@@ -126,6 +154,8 @@ class Plan:
             return
         if self.method != "horizontal" or len(self.members) < 2:
             raise ParameterError("Names of columns are aligned between two or more parties of a horizontal run only.")
+        if self.opener:
+            raise ParameterError("Names of columns are not aligned in a run that has an opener; leave one of them out.")
         if self.columns != "shared":
             raise ParameterError('A name that not all parties have stays unknown; use columns = "shared".')
         if self.on_loss != "wait":
@@ -133,8 +163,8 @@ class Plan:
 
     def _check_vertical(self) -> None:
         if self.method != "vertical":
-            if self.active or self.protection in ("lattice", "paillier"):
-                raise ParameterError("Only a vertical run has an active party and encryption.")
+            if self.active or (self.method != "horizontal" and self.protection in ("lattice", "paillier")):
+                raise ParameterError("Only a vertical run has an active party; whole trees have no encryption.")
             if self.align != "given":
                 raise ParameterError("Only the rows of a vertical run can be aligned.")
             return
@@ -161,9 +191,10 @@ class Plan:
         """The parties that are asked: all, but for the active one of a vertical run, which asks."""
         return tuple(name for name in self.names if name != self.active)
 
-    def _check_masks(self) -> None:
-        if self.protection != "masked" or self.method != "horizontal":
+    def _check_sums(self) -> None:
+        if not self.only_sums:
             return
+        what = "Encryption" if self.opener else "Secure aggregation"
         if self.params.average and (self.party_share < 1 or self.on_loss == "continue"):
             raise ParameterError(
                 "All trees of a random forest have the same gradients, so sums over different sets of parties would "
@@ -171,13 +202,11 @@ class Plan:
             )
         drawn = self.drawn(len(self.members))
         if len(self.members) == 1:
-            raise ParameterError(
-                "Secure aggregation needs at least 3 parties; there is one, with nobody to hide among."
-            )
+            raise ParameterError(f"{what} needs at least 3 parties; there is one, with nobody to hide among.")
         if drawn < 2 or (drawn == 2 and not self.allow_two):
             raise ParameterError(
-                f"Secure aggregation of {drawn} parties a tree shows each the other's sums; take at least "
-                f"{FEWEST_MASKED}, or accept it with allow_two."
+                f"{what} of {drawn} parties a tree shows {'the opener' if self.opener else 'each'} the other's sums; "
+                f"take at least {FEWEST_MASKED}, or accept it with allow_two."
             )
 
     def drawn(self, present: int) -> int:

@@ -68,12 +68,11 @@ class Policy:
                 raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
 
     def fewest(self, plan: Plan) -> int:
-        """The fewest parties over which this owner gives a part of a masked sum."""
+        """The fewest parties over which this owner gives a part of a sum, masked or sealed."""
         return 2 if self.allow_two and plan.allow_two else max(self.fewest_parties, FEWEST_MASKED)
 
     def _too_few(self, plan: Plan) -> bool:
-        masked = plan.protection == "masked" and plan.method == "horizontal"
-        return masked and plan.drawn(len(plan.members)) < self.fewest(plan)
+        return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
 
     def _weak(self, plan: Plan) -> bool:
         return plan.protection == "paillier" and plan.key_bits < self.min_key_bits

@@ -182,7 +182,7 @@ REFUSED = {
     "mode=vertical\npartition=1\ndata=all\npartition_mode=horizontal": "does not go with mode=vertical; use partition",
     "mode=hybrid": "mode=hybrid is not available yet",
     "mode=diagonal": "is unknown; it is one of horizontal",
-    "privacy_tech=he": "use privacy_tech=sa",
+    "mode=ensemble\nprivacy_tech=he": "goes only with mode=horizontal or mode=vertical",
     "security_tech=dp": "security_tech=dp is not available yet; privacy_tech=sa",
     "privacy_tech=yes": "privacy_tech=yes is unknown",
     "objective=rank:ndcg": "objective=rank:ndcg is not available",

@@ -119,6 +119,7 @@ METHODS = {
     "local cuts": '[privacy]\ncut_points = "local"\n',
     "followed": "[validation]\nshare = 0.3\n",
     "a given start": "base_score = 0.5\n",
+    "encrypted": '[privacy]\nprotection = "lattice"\nopener = "party2"\n',
     "bagging": "",
     "sequential": "",
 }
@@ -150,8 +151,9 @@ def test_the_messages_that_cross_are_those_foretold(tmp_path: Path, method: str)
         assert times[message] == 3 * sum(line.times for line in reckoned.lines if line.message == message)
 
 
-def test_the_bytes_that_cross_are_about_those_foretold(tmp_path: Path) -> None:
-    text = RUN + CUT + "[trees]\nn_estimators = 10\nmax_depth = 2\nmin_cut_rows = 5\n"
+@pytest.mark.parametrize("method", ["masked", "encrypted"])
+def test_the_bytes_that_cross_are_about_those_foretold(tmp_path: Path, method: str) -> None:
+    text = RUN + CUT + "[trees]\nn_estimators = 10\nmax_depth = 2\nmin_cut_rows = 5\n" + METHODS[method]
     _, reckoned, _, volume = happened(run_of(tmp_path, text))
     real = sum(volume.values())
     assert real / 1.5 < reckoned.total < 3 * real

@@ -147,10 +147,10 @@ WRONG = {
         HORIZONTAL.replace("[data]", 'active = "party1"\n[data]'),
         "[run] active does not go with method horizontal",
     ),
-    "a lattice over rows": (HORIZONTAL + PRIVACY + 'protection = "lattice"\n', 'is for method vertical; use "masked"'),
+    "a lattice over rows": (HORIZONTAL + PRIVACY + 'protection = "lattice"\n', "[privacy] lacks opener"),
     "Paillier of whole trees": (
         BAGGING + PRIVACY + 'protection = "paillier"\n',
-        '[privacy] protection = "paillier" is for method vertical; leave it out',
+        '[privacy] protection = "paillier" is for methods horizontal and vertical; leave it out',
     ),
     "keys of masks": (HORIZONTAL + PRIVACY + "key_bits = 2048\n", 'key_bits goes only with protection = "paillier"'),
     "rows that nobody counted": (FILES + PARTIES.replace("data", "#data"), "say how wide it is with --columns"),

@@ -26,6 +26,7 @@ RUNS = {
     "sequential": {"method": "sequential", "protection": "plain"},
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
+    "encrypted": {"protection": "lattice", "opener": "party2"},
     "vertical": {"method": "vertical", "protection": "plain"},
     "predict": {"method": "predict"},
     "private names": {"column_names": "private"},

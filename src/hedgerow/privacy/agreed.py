@@ -77,7 +77,8 @@ class SlotsPlan:
     most_sum: int = 0
     """Largest absolute value of any choice's sum in one row, where less than entries times bound; 0: just that."""
     choices: int = 1
-    """How often choices are made, one upon another, before anything is opened: one by each who answers."""
+    """How often choices are made, one upon another, before anything is opened: one by each who answers. 0: none, what
+    was sealed is only added up and opened."""
     run_sums: int = 1
     """Integers that will be opened in the whole run, over all plans and keys; at least a row's of this plan each,
     however few are named."""
@@ -90,7 +91,7 @@ class SlotsPlan:
         _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
         _ensure(self.bound >= 1, "The bound of a plan is the largest absolute value of an entry: at least 1.")
         _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
-        _ensure(self.choices >= 1, "A plan for sums by slot needs at least one choice.")
+        _ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
         object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)

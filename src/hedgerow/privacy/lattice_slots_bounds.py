@@ -65,6 +65,11 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
 
     Tables that may be added to others are laid out as if all were sealed with the public key.
     """
+    if not plan.choices:
+        raise ParameterError(
+            "A plan for slots makes no choice; lattice encryption hides what a sum was made of when a choice is made. "
+            "Plan one, and choose everything."
+        )
     if plan.choices > MOST_CHOICES:
         raise ParameterError(
             f"A plan makes {plan.choices} choices one upon another; lattice encryption has room for {MOST_CHOICES}. "

@@ -12,30 +12,28 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity import Identity
-from hedgerow.messages import Agree, Begin, Done, Facts, Farewell, Request
-from hedgerow.model import Absent, Model
+from hedgerow.messages import Agree, Begin, Done, Facts, Farewell, Lead, Request, RoundGrown
+from hedgerow.model import Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
 from hedgerow.protocols import agreeing, cut_points, ensemble, joining, shared_names, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
-from hedgerow.protocols.begun import metric_of, trees_of
+from hedgerow.protocols.begun import forest_of
 from hedgerow.protocols.cut_points import Start
+from hedgerow.protocols.grown import begin_of, boosted, followed, model_of, rows_of, start_of
 from hedgerow.protocols.horizontal import HorizontalRows
 from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.learnt_bins import LearntBins
+from hedgerow.protocols.opener import Relay
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
-from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
-from hedgerow.trees.evaluate import Metric
-from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.boost import Boosted, Callback, Round
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.forest import join as joined
-from hedgerow.trees.grow import Growth
-from hedgerow.trees.sampling import ColumnSampler
-from hedgerow.trees.splits import Rules
-from hedgerow.wire import Corridor
+from hedgerow.trees.losses import Loss
+from hedgerow.wire import Corridor, encode
 
 MOST_IN_VAIN = 10
 """Attempts in a row that may end without a new tree."""
@@ -158,7 +156,10 @@ class _Run:
         shared = self.state.common or agreeing.common(plan, facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
-        model = self._grown(circle, shared) if plan.method == "horizontal" else ensemble.grow(circle, shared)
+        if plan.method != "horizontal":
+            model = ensemble.grow(circle, shared)
+        else:
+            model = self._led(circle, shared) if plan.opener else self._grown(circle, shared)
         self._say_farewell(circle, model)
         return model
 
@@ -222,74 +223,75 @@ class _Run:
         loss = loss_of(plan, shared.classes)
         start = self.state.start or cut_points.start(circle, shared, loss)
         self.state = replace(self.state, start=start)
-        facts, valid, grid = start.facts, start.valid_facts, start.grid
-        beside = (valid.low, valid.high, valid.max_weight)
-        trees = trees_of(self.state.forest)
-        _told(
-            circle,
-            Begin(
-                facts.low,
-                facts.high,
-                facts.max_weight,
-                beside,
-                start.base,
-                grid.cuts,
-                grid.cut_starts,
-                grid.has_missing,
-                trees,
-            ),
-        )
-        scales = Scales(*loss.bounds(facts, start.base, plan.params.constant_hessian), plan.params.gradient_bits)
-        metric = metric_of(plan, loss, valid) if plan.goal.follow else None
-        done = self._boosted(HorizontalRows(circle, grid, metric), loss.n_trees, start, scales, metric)
-        absent: Absent = "zero" if shared.absent == "zero" else "missing"
-        name, label = metric.name if metric else None, plan.goal.label
-        return Model(
-            done.forest,
-            shared.columns,
-            loss,
-            start.base,
-            plan.params,
-            shared.classes,
-            label,
-            absent,
-            done.history,
-            name,
-        )
+        _told(circle, begin_of(start, self.state.forest))
+        return model_of(plan, shared, start, self._boosted(rows_of(circle, loss, start), loss, start))
 
-    def _boosted(
-        self, rows: HorizontalRows, n_trees: int, start: Start, scales: Scales, metric: Metric | None
-    ) -> Boosted:
-        driver, params = self.driver, self.driver.plan.params
-        sampler = ColumnSampler(
-            start.grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state
-        )
-        growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, driver.threads)
-        stopping = Stopping(metric, driver.plan.goal.early_stopping_rounds) if metric is not None else None
-        losses, clipped, parts = self.state.losses, self.state.clipped, list(self.state.parts)
-
-        def so_far(history: Sequence[float]) -> None:
-            lost = tuple((round_, tuple(sorted(names))) for round_, names in rows.lost)
-            self.state = replace(
-                self.state,
-                present=rows.circle.present,
-                parts=tuple(parts),
-                history=tuple(history),
-                losses=losses + lost,
-                clipped=clipped + rows.clipped,
-            )
-            driver.keep(self.state)
+    def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
+        before, parts = self.state, list(self.state.parts)
 
         def sealed(trees: Forest) -> None:
             parts.append(trees)
             if rows.closed:  # the sums it was grown from cannot be had again
-                so_far(self.state.history)
+                self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
 
         def kept(_: Forest, history: Sequence[float]) -> None:
-            so_far(history)
+            self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
 
-        before, history = (self.state.forest, self._history(n_trees)) if parts else (None, ())
-        return boost(rows, growth, params, scales, n_trees, stopping, driver.callbacks, before, history, kept, sealed)
+        so_far = (before.forest if parts else None, self._history(loss.n_trees))
+        return boosted(rows, loss, start, self.driver.threads, self.driver.callbacks, so_far, kept, sealed)
+
+    def _keep(
+        self,
+        before: State,
+        circle: Circle,
+        parts: Sequence[Forest],
+        history: Sequence[float],
+        lost: Sequence[tuple[int, frozenset[str]]],
+        clipped: int,
+    ) -> None:
+        """How far this attempt has come, after what was done before it."""
+        losses = before.losses + tuple((round_, tuple(sorted(names))) for round_, names in lost)
+        self.state = replace(
+            self.state,
+            present=circle.present,
+            parts=tuple(parts),
+            history=tuple(history),
+            losses=losses,
+            clipped=before.clipped + clipped,
+        )
+        self.driver.keep(self.state)
+
+    def _led(self, circle: Circle, shared: Common) -> Model:
+        """The opener chooses; what it chose is kept here after every tree, as where the driver does."""
+        plan, loss = self.driver.plan, loss_of(self.driver.plan, shared.classes)
+        before, relay = self.state, Relay(circle, self.driver.threads)
+        parts, history = list(before.parts), list(self._history(loss.n_trees))
+
+        def begun(begin: Begin) -> None:
+            self.state = replace(self.state, start=self.state.start or start_of(begin, shared.columns, plan))
+
+        def grown(told: RoundGrown) -> bool:
+            trees = forest_of(told.trees, shared.columns, loss.n_trees)
+            parts.extend([trees] if trees.n_trees else [])
+            history.extend([told.value] if told.complete and told.value is not None else [])
+            self._keep(before, circle, parts, history, relay.lost, relay.clipped)
+            return told.complete and self._ends(told, loss)
+
+        begin = encode(begin_of(before.start, before.forest)) if before.start is not None else b""
+        lead = Lead(shared.weighted, shared.validated, begin, np.array(history, np.float64))
+        led, start = relay.run(lead, begun, grown), self.state.start
+        if start is None or not 0 <= led.n_trees <= self.state.forest.n_trees:
+            raise ProtocolError("The opener ends a run that it has not begun, or with more trees than it grew.")
+        return model_of(plan, shared, start, Boosted(self.state.forest.first(led.n_trees), self.state.history))
+
+    def _ends(self, told: RoundGrown, loss: Loss) -> bool:
+        """Whether a callback ends the training; every one is told."""
+        plan, start = self.driver.plan, self.state.start
+        metric = followed(plan, loss, start) if start is not None else None
+        number, name = self.state.forest.n_trees // loss.n_trees, metric.name if metric else None
+        round_ = Round(number, plan.params.n_estimators, name, told.value, told.best)
+        answers = [callback(round_) for callback in self.driver.callbacks]
+        return any(answers)
 
     def _history(self, n_trees: int) -> tuple[float, ...]:
         """The metric after every round; a round that was closed just before the driver died has the one before it."""

@@ -119,7 +119,7 @@ class HorizontalRows:
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
                 self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
-                if len(self.parties) < FEWEST_MASKED and self.circle.plan.protection == "masked":
+                if len(self.parties) < FEWEST_MASKED and self.circle.plan.only_sums:
                     raise
                 continue
             self._note_losses()

@@ -7,6 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import msgspec
 
@@ -18,13 +19,15 @@ from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
+from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.leading import Leading
+from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
@@ -40,8 +43,6 @@ BYTES_A_NODE = 128
 
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
-
-Summing = m.AskCounts | m.AskMoments | m.AskHistograms | m.AskLeafSums | m.FinishRound
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,11 @@ class Party:
             return self.member.consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
+        if isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
+            return self._lead(request)
+        return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
+
+    def _asked(self, request: m.Request, frame: bytes) -> m.Answer:
         summed = self.plan.method == "horizontal"
         if summed and isinstance(request, Summing):
             return self._sums(request, frame)
@@ -131,6 +137,28 @@ class Party:
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _by_opener(self, request: m.Request, frame: bytes) -> tuple[m.Request, bytes]:
+        """What the opener asks; sums and trees are asked for by nobody else."""
+        if isinstance(request, m.FromOpener) and isinstance(self.hiding, Sealing):
+            if self.leading is not None:
+                self.leading.check(request.request)
+            return self.hiding.hear(request), request.request
+        if isinstance(request, (*get_args(Summing), m.Begin)):
+            raise PrivacyError("The driver itself asks for sums or trees, where only the opener may; this party stops.")
+        return request, frame
+
+    def _lead(self, request: m.Lead | m.PassSum | m.GoOn) -> m.Answer:
+        """As the opener: choose. What becomes known to the driver: the choices."""
+        if self.leading is None:
+            raise ProtocolError("The driver lets a party choose that is not the opener.")
+        if isinstance(request, m.Lead):
+            shared = Common(self._agreed.table.columns, self.classes, "", request.weighted, request.validated)
+            reply = self.leading.begin(request, shared)
+        else:
+            reply = self.leading.go_on(request)
+        self.most_bytes = max(self.most_bytes, self.leading.circle.most_bytes)
+        return reply
 
     @property
     def plan(self) -> Plan:
@@ -220,7 +248,14 @@ class Party:
         names = self.plan.names
         self.present = self.alive = tuple(sorted(names.index(key.name) for key in request.keys))
         fewest = self.owner.policy.fewest(self.plan)
-        self.hiding = Hiding(self.plan, names.index(self.owner.name), secrets, self.threads, fewest)
+        own_number = names.index(self.owner.name)
+        if self.plan.opener:
+            self.hiding: Hiding = Sealing(self.plan, own_number, self.threads, fewest, request)
+        else:
+            self.hiding = Hiding(self.plan, own_number, secrets, self.threads, fewest)
+        self.leading: Leading | None = None
+        if self.owner.name == self.plan.opener:
+            self.leading = Leading(self.plan, self.present, self.owner.identity, request.attempt, self.threads)
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None

@@ -71,12 +71,8 @@ class Circle:
         What becomes known here: the sum. If a part is missing, nothing. Where the run goes on after a loss, that of a
         party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
-        answers, loss = self._asked(dict.fromkeys(self.present, request), 8 * n_words + ROOM)
+        answers = self.answers(request, 8 * n_words + ROOM, parties)
         names = [self.plan.names[i] for i in parties]
-        if loss is not None:
-            if loss.parties & set(names) or not self.goes_on(loss):
-                raise loss
-            self.lose(loss.parties)
         if self.plan.protection == "plain":
             return np.asarray(sum(_words(answers[name], PlainSums, "words", n_words, name) for name in names))
         opened = masks.unmasked_sum(
@@ -84,17 +80,28 @@ class Circle:
         )
         return np.asarray(opened, np.int64)
 
+    def answers(self, request: Request, most_bytes: int, parties: Sequence[int]) -> dict[str, Answer]:
+        """Everyone's answer, these parties' at least; the others' loss is no harm where the run goes on after one."""
+        answers, loss = self._asked(dict.fromkeys(self.present, request), most_bytes)
+        if loss is not None:
+            if loss.parties & {self.plan.names[i] for i in parties} or not self.goes_on(loss):
+                raise loss
+            self.lose(loss.parties)
+        return answers
+
     def goes_on(self, loss: PartyLost) -> bool:
         """Whether the run goes on without the lost parties: by consent of all, and only if they are really gone.
 
+        Without the opener of sealed sums it never does.
         The part of a party that is merely late could still arrive, and the same sum then be opened for two sets.
         """
-        return self.plan.on_loss == "continue" and not loss.parties & self.corridor.transport.here()
+        needed = self.corridor.transport.here() | {self.plan.opener}
+        return self.plan.on_loss == "continue" and not loss.parties & needed
 
     def lose(self, parties: frozenset[str]) -> None:
         """Go on without these; too few left is an error."""
         left = tuple(p for p in self.present if p not in parties)
-        fewest = FEWEST_MASKED if self.plan.protection == "masked" else 1
+        fewest = FEWEST_MASKED if self.plan.only_sums else 1
         if self.plan.drawn(len(left)) < fewest:
             raise PartyLost(
                 f"{', '.join(map(repr, sorted(parties)))} is lost and only {len(left)} parties remain; "

@@ -20,6 +20,8 @@ from hedgerow.protocols.begun import metric_of
 from hedgerow.protocols.own_sets import STEP
 from hedgerow.run.by_columns import common_rows
 from hedgerow.run.cost_by_columns import Sizes, levels
+from hedgerow.run.cost_line import Line
+from hedgerow.run.cost_with_opener import through_opener
 from hedgerow.trees import bins
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 from hedgerow.trees.losses import LabelFacts
@@ -90,17 +92,6 @@ def _n_classes(tables: list[Table], plan: Plan) -> int:
 
 
 @dataclass(frozen=True)
-class Line:
-    """Messages of one type: how many each party gets or sends, and their bytes for each party."""
-
-    message: str
-    times: int
-    n_bytes: float
-    trip: bool = False
-    """Whether it is a request, and so a round trip."""
-
-
-@dataclass(frozen=True)
 class Cost:
     """What a run costs."""
 
@@ -134,6 +125,7 @@ def cost(plan: Plan, shape: Shape) -> Cost:
         lines = [*_by_columns(plan, shape)]
     else:
         kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
+        kinds = through_opener(plan, kinds) if plan.opener else kinds
         lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
     return Cost(tuple(line for line in lines if line.times), len(plan.answering))
 
@@ -165,7 +157,7 @@ def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
-    answer = "MaskedSums" if plan.protection == "masked" else "PlainSums"
+    answer = "PlainSums" if plan.protection == "plain" else "SealedWords" if plan.opener else "MaskedSums"
     rounds, width, taking = plan.params.n_estimators, _per_round(plan, shape), _share(plan)
     levels = _levels(plan, shape)
     asked = [1, *(ceil(n / 2) for n in levels[1:])]

@@ -9,7 +9,7 @@ from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.protocols.ciphers import cipher_of
-from hedgerow.run.method_keys import BASELINES, WHOLE_TREES, active_of, check_method, check_who
+from hedgerow.run.method_keys import BASELINES, WHOLE_TREES, active_of, check_method, check_opener, check_who
 from hedgerow.run.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
 from hedgerow.run.section import Source
 from hedgerow.run.sections import METHODS, Sections
@@ -95,8 +95,8 @@ class RunFile:
 
     def check_cipher(self) -> None:
         """Refuse encryption that cannot be had, before any data is read."""
-        if self.method == "vertical":
-            cipher_of(self._vertical(tuple(Member(name, name) for name in self.names), self._coordinator))
+        if self.method == "vertical" or self.privacy.opener:
+            cipher_of(self._planned(tuple(Member(name, name) for name in self.names), self._coordinator, []))
 
     def check_files(self) -> None:
         """Refuse a simulation whose data is not there, before anything is read."""
@@ -160,6 +160,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     check_method(sections, method, driver)
     privacy = sections.privacy(vertical=method == "vertical")
     names = partition.names if partition is not None else tuple(entry.name for entry in parties)
+    check_opener(sections, method, names)
     own_rows = share > 0 or any(entry.valid is not None for entry in parties)
     follows = method not in WHOLE_TREES
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))

@@ -100,8 +100,8 @@ class _Reading:
         for key, value, what in refused:
             if conf.text(key) == value:
                 raise conf.wrong(key, what)
-        if conf.text("privacy_tech") == "he" and conf.text("mode") != "vertical":
-            raise conf.wrong("privacy_tech", "is not available for horizontal trees; use privacy_tech=sa.")
+        if conf.text("privacy_tech") == "he" and self._method() not in ("horizontal", "vertical"):
+            raise conf.wrong("privacy_tech", "goes only with mode=horizontal or mode=vertical; leave it out.")
         if conf.number("n_parallel_trees", Limit(1, 1e9, whole=True), 1) > 1:
             raise conf.wrong("n_parallel_trees", "is not available; for a random forest use bagging=1 and n_trees.")
 
@@ -211,7 +211,9 @@ class _Reading:
         conf = self.conf
         if method == "vertical":
             return self._sealed()
-        hidden = conf.word("privacy_tech", ("none", "sa"), "none") == "sa"
+        known = ("none", "sa", "he") if method == "horizontal" else ("none", "sa")
+        tech = conf.word("privacy_tech", known, "none")
+        hidden = tech == "sa"
         cuts = CUT_POINTS[conf.word("propose_split", tuple(CUT_POINTS), "server")]
         if method != "horizontal":
             if hidden and method == "bagging":
@@ -221,6 +223,12 @@ class _Reading:
                 if key in conf:
                     self.notes.append(f"{key} has no effect with mode={conf.text('mode')}.")
             return {"columns": self._columns()} if method == "bagging" else {}
+        if tech == "he":
+            self.notes.append(
+                "privacy_tech=he is lattice encryption with 128 bits of security; party1 opens the sums over all "
+                "parties and chooses the cuts, because a server that opens would read every party's."
+            )
+            return {"protection": "lattice", "opener": "party1", "cut_points": cuts, "columns": self._columns()}
         if hidden:
             return {"protection": "masked", "cut_points": cuts, "columns": self._columns()}
         self.notes.append(

@@ -7,6 +7,7 @@ from hedgerow.run.sections import Sections
 
 WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
+ENCRYPTION = ("lattice", "paillier")
 
 
 def check_who(
@@ -66,6 +67,7 @@ def _check_vertical(sections: Sections) -> None:
             ("allow_two", "party_share", "cut_points", "columns", "column_names"),
             "in which the parties have different columns",
         ),
+        (privacy, ("opener",), "in which the active party opens the sums"),
         (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
     ):
         for key in keys:
@@ -86,6 +88,30 @@ def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
         raise privacy.wrong("most_ids", 'goes only with align = "private"; add that, or leave it out.')
 
 
+def check_opener(sections: Sections, method: str, names: tuple[str, ...]) -> None:
+    """[privacy] opener: one of the parties, named wherever a horizontal run is encrypted and nowhere else."""
+    privacy = sections.section("privacy")
+    protection, opener = privacy.given.get("protection"), privacy.given.get("opener")
+    if method != "horizontal":
+        return
+    if protection not in ENCRYPTION:
+        if opener is not None:
+            raise privacy.wrong("opener", 'goes only with protection = "lattice" or "paillier"; add one, or leave it '
+                                          "out.")  # fmt: skip
+        return
+    if opener is None:
+        raise ParameterError(
+            "[privacy] lacks opener, the party that opens the encrypted sums and chooses the cuts; name one, like "
+            f'opener = "{names[0]}".'
+        )
+    if opener not in names:
+        raise privacy.wrong("opener", f"names {opener!r}, which is no party; it is one of {', '.join(names)}.")
+    for key, given in (("link_mbit", None), ("cut_points", "local")):
+        if key in privacy and given in (None, privacy.given[key]):
+            raise privacy.wrong(key, f"{f'= {given!r} ' if given else ''}does not go with method horizontal and "
+                                     "encryption; leave it out.")  # fmt: skip
+
+
 def _check_not_vertical(sections: Sections, method: str) -> None:
     for key in ("align", "most_ids"):
         if key in sections.section("privacy"):
@@ -93,9 +119,10 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
                                                          "rows of their own; leave it out.")  # fmt: skip
     privacy = sections.section("privacy")
     protection = privacy.given.get("protection")
-    if method not in BASELINES and protection in ("lattice", "paillier"):
-        instead = 'use "masked"' if method == "horizontal" else "leave it out"
-        raise privacy.wrong("protection", f'= "{protection}" is for method vertical; {instead}.')
+    if method in WHOLE_TREES and protection in ENCRYPTION:
+        raise privacy.wrong("protection", f'= "{protection}" is for methods horizontal and vertical; leave it out.')
+    if method in WHOLE_TREES and "opener" in privacy:
+        raise privacy.wrong("opener", f"does not go with method {method}, in which no sums are opened; leave it out.")
 
 
 def _check_whole_trees(sections: Sections, method: str) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, WholeTrees
+from hedgerow.federation import Federation, Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, WholeTrees
 from hedgerow.plan import MOST_IDS, Align, ColumnNames, CutPoints, Protection
 from hedgerow.run.section import Source
 
@@ -75,14 +75,24 @@ class PrivacyOptions:
     align: Align = "given"
     most_ids: int = MOST_IDS
     column_names: ColumnNames = "open"
+    opener: str = ""
+    """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""
         if method == "horizontal":
-            hidden = self.protection == "masked"
-            privacy = SecureAggregation() if hidden else NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
-            return Horizontal(privacy, self.cut_points, self.columns, self.party_share, column_names=self.column_names)
+            chosen = (self.cut_points, self.columns, self.party_share, self.opener, self.column_names)
+            return Horizontal(self._privacy(), *chosen)
         return WholeTrees(method)
+
+    def _privacy(self) -> SecureAggregation | Lattice | Paillier | NoPrivacy:
+        if self.protection == "masked":
+            return SecureAggregation()
+        if self.protection == "lattice":
+            return Lattice(self.link_mbit)
+        if self.protection == "paillier":
+            return Paillier(self.key_bits)
+        return NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
 
 
 @dataclass(frozen=True)

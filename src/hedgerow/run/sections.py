@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "validation": ("share",),
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
-        "link_mbit", "align", "most_ids", "column_names",
+        "link_mbit", "align", "most_ids", "column_names", "opener",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -139,6 +139,7 @@ class Sections:
             align=cast(Any, section.word("align", get_args(Align), "given")),
             most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
             column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
+            opener=section.text("opener") or "",
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

@@ -19,6 +19,9 @@ PASSIVE = "passive parties"
 ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
     m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
 )  # fmt: skip
+TO_OPENER = ("Lead", "PassSum", "GoOn")
+"""Requests that one party alone gets."""
+_OF_SUMS = "The driver reads the sums over all parties of a tree; with all parties but one it could learn that one's."
 
 
 class Sight(NamedTuple):
@@ -46,6 +49,8 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
         return (*joining, m.AskTrees, m.OwnTrees)
     if plan.column_names == "private":
         joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
+    if plan.opener:
+        return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
     sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
@@ -59,17 +64,20 @@ def sights(plan: Plan) -> list[Sight]:
     if plan.active:
         roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
     grouped: dict[tuple[str, str, str], list[str]] = {}
-    for direction, who in roles.items():
+    for direction, role in roles.items():
         for line in told(plan.method, plan.column_names):
             if line.direction == direction and line.message in names:
+                who = plan.opener if line.message in TO_OPENER else role
                 grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
     return [Sight(*key, " · ".join(dict.fromkeys(tells))) for key, tells in grouped.items()]
 
 
 def _how(plan: Plan, line: m.Disclosure) -> str:
-    """How a field is read: what is sealed, the active party opens, and without encryption everybody reads it."""
+    """How a field is read: what is sealed, the active party or opener opens; without encryption everybody reads it."""
     if line.how != "sealed":
         return line.how
+    if plan.opener:
+        return "opened" if line.message in TO_OPENER else "sealed"
     if plan.protection == "plain":
         return "clear"
     return "opened" if line.direction == "party to driver" else "sealed"
@@ -83,18 +91,29 @@ def leaks(plan: Plan) -> Iterator[str]:
     if plan.method == "vertical":
         yield from _by_columns(plan)
         return
-    if plan.column_names == "private":
-        yield "Everybody learns the names of the columns that all parties have, their categories, and all classes."
-        yield "Everybody learns how many columns each party has; the driver also how many any of them share."
-        yield "A party that brings names which it only guesses learns which of them all others have."
-    else:
+    yield from _of_names(plan)
+    if plan.method == "horizontal":
+        yield from _by_rows(plan)
+
+
+def _of_names(plan: Plan) -> Iterator[str]:
+    if plan.column_names != "private":
         yield "Everybody learns the columns' names, the categories and the classes of all parties together."
-    if plan.method != "horizontal":
         return
+    yield "Everybody learns the names of the columns that all parties have, their categories, and all classes."
+    yield "Everybody learns how many columns each party has; the driver also how many any of them share."
+    yield "A party that brings names which it only guesses learns which of them all others have."
+
+
+def _by_rows(plan: Plan) -> Iterator[str]:
     if plan.protection == "plain":
         yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."
+    elif plan.opener:
+        yield from _of_opener(plan)
     else:
-        yield from _of_sums(plan)
+        yield _OF_SUMS
+    if plan.only_sums:
+        yield from _of_sets(plan)
     if plan.cut_points == "local":
         yield "The driver reads each party's own quantiles, some of which are one person's value."
     elif plan.params.min_cut_rows < LEAST_CUT_ROWS:
@@ -138,8 +157,14 @@ def _of_paths(plan: Plan) -> Iterator[str]:
     yield f"{own} could ask about cuts off a row's path, and so learn more of its bins; audit logs count what was told."
 
 
-def _of_sums(plan: Plan) -> Iterator[str]:
-    yield "The driver reads the sums over all parties of a tree; with all parties but one it could learn that one's."
+def _of_opener(plan: Plan) -> Iterator[str]:
+    who = plan.opener
+    yield f"{who} opens the sums over all parties of a tree; with all other parties but one it could learn that one's."
+    yield f"{who} and the driver together could open every party's own sums, from which rows can be reconstructed."
+    yield "The driver reads no sums, but the cuts, and with the trees each node's gain, cover and value."
+
+
+def _of_sets(plan: Plan) -> Iterator[str]:
     if plan.party_share < 1:
         yield "Each tree sums over other parties, and comparing the sums tells something of those that differ."
     if plan.on_loss == "continue":

@@ -11,7 +11,7 @@ from hedgerow import parts
 from hedgerow.channel import Answer
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import Federation, Horizontal, NoPrivacy, Vertical
+from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, Vertical
 from hedgerow.identity import Identity
 from hedgerow.model import Model
 from hedgerow.plan import Align, Goal, Member, Plan
@@ -73,7 +73,7 @@ def federated_plan(
     active: str = "",
     align: Align = "given",
 ) -> Plan:
-    """The plan of a simulation; two masked parties are allowed, and it is said what that means."""
+    """The plan of a simulation; two parties are allowed whatever is hidden, and it is said what that means."""
     if isinstance(federation, Vertical):
         if align == "private":
             notes.append("Only rows are used whose ids all parties have.")
@@ -82,25 +82,26 @@ def federated_plan(
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
         return Plan(name, who, goal, params, method=federation.order, protection="plain")
-    protection, two = federation.privacy.protection, False
-    if protection == "masked" and max(1, round(federation.party_share * len(who))) == 2:
-        two = True
-        notes.append("With two parties, each can subtract its own sums from the total and so learns the other's.")
+    two = not isinstance(federation.privacy, NoPrivacy) and max(1, round(federation.party_share * len(who))) == 2
+    if two:
+        one = federation.opener or "each"
+        notes.append(f"With two parties, {one} can subtract its own sums from the total and so learns the other's.")
     return Plan(
         name,
         who,
         goal,
         params,
-        protection=protection,
         cut_points=federation.cut_points,
         columns=federation.columns,
         column_names=federation.column_names,
         party_share=federation.party_share,
         allow_two=two,
+        opener=federation.opener,
+        **ciphered(federation.privacy),
     )
 
 
-def ciphered(privacy: Lattice | Paillier | NoPrivacy) -> dict[str, Any]:
+def ciphered(privacy: SecureAggregation | Lattice | Paillier | NoPrivacy) -> dict[str, Any]:
     """What a plan says of its cipher."""
     if isinstance(privacy, Lattice):
         speed = privacy.link_mbit
@@ -139,8 +140,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     if plan.method == "vertical":
         model = parts.joined(model, {name: parts.decoded(part, f"The part of {name!r}") for name, part in kept.items()})
     if state.clipped:
+        many = "Some" if plan.opener else str(state.clipped)  # how many, only the opener knows
         sim.notes.append(
-            f"{state.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            f"{many} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
     return model, state

@@ -1,0 +1,112 @@
+"""Words that many seal for one: their sum is exact modulo 2^64, and what is added up cannot be told from the sum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hedgerow import messages as m
+from hedgerow.errors import ParameterError
+from hedgerow.plan import Goal, Member, Plan
+from hedgerow.privacy.agreed import SlotsPlan
+from hedgerow.privacy.lattice import Lattice
+from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.paillier import Paillier
+from hedgerow.protocols.sealed_words import SealedVector, word_bits
+from hedgerow.trees.fixedpoint import MOST_ROWS
+from hedgerow.trees.params import TreeParams
+
+WHO = tuple(Member(f"party{i}", f"party{i}") for i in range(5))
+LATTICE = Plan("a test", WHO, Goal(), TreeParams(), protection="lattice", opener="party1")
+PAILLIER = replace(LATTICE, protection="paillier", key_bits=2048)
+PLANS = {"lattice": (LATTICE, Lattice()), "paillier": (PAILLIER, Paillier(2048))}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def sides(request):
+    plan, cipher = PLANS[request.param]
+    secret = cipher.new_key(1)
+    return plan, secret, cipher.read_public_key(secret.public.encode(), 1)
+
+
+@pytest.mark.parametrize("bits", [33, 52, 64])
+@pytest.mark.parametrize("n_words", [1, 7, 3000])
+def test_sums_are_exact_up_to_the_largest_word(sides, bits, n_words):
+    plan, secret, public = sides
+    n_words = n_words if plan.protection == "lattice" else min(n_words, 100)
+    vector = SealedVector(plan, n_words, bits)
+    most = 2**63 - 1 if bits == 64 else 2 ** (bits - 1) // 5
+    parts = np.random.default_rng(bits).integers(-most, most, (5, n_words), endpoint=True)
+    parts[:, 0] = most
+    parts[:4, -1] = -most
+    sealed = [vector.seal(public, part) for part in parts]
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(vector.open(secret, vector.total(public, sealed)), parts.sum(axis=0))
+    assert {len(part) for part in sealed} <= set(range(vector.most_bytes() - 4096, vector.most_bytes()))
+    assert len(vector.total(public, sealed)) < vector.most_bytes(added=True)
+
+
+def test_a_sum_of_fewer_parties_and_one_party_alone_open_too(sides):
+    plan, secret, public = sides
+    vector, words = SealedVector(plan, 3, 33), np.array([5, -7, 2**31])
+    np.testing.assert_array_equal(vector.open(secret, vector.total(public, [vector.seal(public, words)])), words)
+
+
+def test_more_parts_than_there_are_parties_are_refused(sides):
+    plan, _, public = sides
+    vector = SealedVector(plan, 1, 33)
+    part = vector.seal(public, np.array([1]))
+    with pytest.raises(ParameterError, match="plan"):
+        vector.total(public, [part] * 6)
+
+
+def test_every_sum_that_can_be_asked_for_has_room():
+    """Counts and narrow sums by the greatest number of rows; all others have all 64 bits."""
+    assert 2 ** (word_bits(LATTICE, m.AskCounts) - 1) > MOST_ROWS
+    bits = LATTICE.params.gradient_bits
+    assert 2 ** (word_bits(LATTICE, m.AskHistograms) - 1) > MOST_ROWS * 2 ** (bits - 1)
+    wide = replace(LATTICE, params=TreeParams(gradient_bits=31))
+    assert word_bits(wide, m.AskHistograms) <= 64
+    assert {word_bits(LATTICE, kind) for kind in (m.AskMoments, m.AskLeafSums, m.FinishRound)} == {64}
+
+
+def test_words_beyond_what_was_agreed_are_not_sealed(sides):
+    plan, _, public = sides
+    with pytest.raises(ParameterError, match="larger than the plan's bound; nothing was sealed"):
+        SealedVector(plan, 1, 33).seal(public, np.array([2**60]))
+
+
+def test_the_lattices_sum_leaves_with_a_flood_for_any_run_and_under_a_smaller_modulus():
+    for n in (2, 5, 1000):
+        who = tuple(Member(str(i), str(i)) for i in range(n))
+        plan = replace(LATTICE, members=who, opener="0", allow_two=True)
+        slots = SealedVector(plan, 10_000, 52).slots
+        layout = slots_layout(slots, by_public_key=True)
+        assert layout.distance < 2**-40
+        assert slots.run_sums >= 2**40
+        assert layout.primes[1] < layout.primes[0]
+        assert slots.rows % 8192 == 0
+
+
+def test_the_same_parts_give_another_sum_every_time():
+    """What the sum carries beside its value is drawn by whoever adds, not what the parties' sealing left in it."""
+    secret = Lattice().new_key(1)
+    vector = SealedVector(LATTICE, 4, 33)
+    part = vector.seal(secret.public, np.arange(4))
+    one, other = (vector.total(secret.public, [part]) for _ in range(2))
+    assert one != other
+    assert (vector.open(secret, one) == vector.open(secret, other)).all()
+
+
+def test_a_lattice_sum_without_its_flood_is_refused_where_a_flood_is_planned():
+    """The sabotage: parts that are only added up are not what the opener reads."""
+    secret = Lattice().new_key(1)
+    vector = SealedVector(LATTICE, 4, 33)
+    bare = vector.seal(secret.public, np.arange(4))
+    with pytest.raises(Exception, match="choices that were agreed on"):
+        vector.open(secret, bare)
+
+
+def test_the_lattice_has_no_plan_without_a_choice():
+    with pytest.raises(ParameterError, match="makes no choice"):
+        Lattice().ensure_slots(SlotsPlan(rows=4, entries=1, bound=3, choices=0))
