@@ -16,6 +16,7 @@ from benchmarks import (
     ciphers_slots,
     ciphers_sweep,
     ciphers_tree,
+    gradient_bits,
     horizontal_parties,
     horizontal_tables,
     horizontal_time,
@@ -79,6 +80,11 @@ BENCHMARKS = {
             HORIZONTAL_SETS,
             print_sheets,
         ),
+    },
+    "gradient_bits": {
+        "all": Part(
+            "gradient bits: fewer beside full precision", gradient_bits.run, gradient_bits.FULL, gradient_bits.QUICK, SETS
+        )
     },
     "ciphers": {
         name: Part(f"ciphers: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)

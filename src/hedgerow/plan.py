@@ -74,7 +74,9 @@ class Plan:
     columns: Literal["shared", "all"] = "shared"
     """Which columns are used where the parties' differ: those that all have, or all, absent values being missing."""
     party_share: float = 1.0
-    """The share of parties drawn for each tree."""
+    """The share of parties drawn for each tree; of a vertical run, of passive ones."""
+    local_trees: int = 0
+    """Rounds at the beginning of a vertical run that are grown from the active party's own columns only."""
     on_loss: Literal["wait", "continue"] = "wait"
     allow_two: bool = False
     """Two masked parties, each of which learns the other's sums."""
@@ -114,6 +116,8 @@ class Plan:
                 raise ParameterError("Only a vertical run has an active party and encryption.")
             if self.align != "given":
                 raise ParameterError("Only the rows of a vertical run can be aligned.")
+            if self.local_trees:
+                raise ParameterError("Only a vertical run has local_trees; leave it out.")
             return
         if self.active not in self.names:
             raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
@@ -123,15 +127,11 @@ class Plan:
             raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
-        unknown = {
-            "min_child_rows": self.params.min_child_rows > 1,
-            "monotone_constraints": bool(self.params.monotone_constraints),
-            "party_share": self.party_share < 1,
-            'on_loss = "continue"': self.on_loss == "continue",
-        }
-        for name, is_set in unknown.items():
-            if is_set:
-                raise ParameterError(f"A vertical run does not know {name} yet; leave it out.")
+        if not 0 <= self.local_trees < self.params.n_estimators:
+            raise ParameterError(
+                f"local_trees must be from 0 to below n_estimators, {self.params.n_estimators}; it is "
+                f"{self.local_trees!r}."
+            )
 
     @cached_property
     def answering(self) -> tuple[str, ...]:

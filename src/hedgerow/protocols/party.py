@@ -21,12 +21,13 @@ from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
+from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive import Keeps, PassiveRows, Terms, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.protocols.taking_part import asked, drawn
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -70,15 +71,18 @@ class Party:
         self.passive: PassiveRows | None = None
         self.sets: OwnSets | None = None
         """The rows of a vertical run that are aligned privately."""
+        self.given = 0
+        """Sums given so far in a vertical run, as the log has it."""
         self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
         """What the gradients of each round depend on, as far as this process knows."""
 
     def answer(self, frame: bytes) -> bytes:
-        """The answer to one frame; every one is noted before it leaves."""
+        """The answer to one frame; every request is noted when it comes, every answer before it leaves."""
         try:
             request = decode_request(frame, self.most_bytes)
+            self._note("received", request, frame)
             if not isinstance(request, (m.Propose, m.Introduce)):
                 self._introduced.hear(frame)
             reply = self._reply(request, frame)
@@ -86,10 +90,17 @@ class Party:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
         out = encode(reply)
-        if self.owner.log is not None:
-            digest = hashlib.sha256(out).hexdigest()
-            self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=digest)
+        given = 0 if self.passive is None else self.passive.returned
+        self._note("sent", reply, out, **({"sums_so_far": given} if given != self.given else {}))
+        if given != self.given and self.owner.durable:
+            self.log.sync()
+        self.given = given
         return out
+
+    def _note(self, event: str, message: m.Request | m.Answer, frame: bytes, **more: int) -> None:
+        if self.owner.log is not None:
+            digest = hashlib.sha256(frame).hexdigest()
+            self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=digest, **more)
 
     def _needed(self) -> int:
         """The bytes a request may have: more than usual only where the plan's trees need it."""
@@ -184,9 +195,18 @@ class Party:
                 "The rows of this party are not those of the active party, in the same order; align them by their ids."
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
+            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms())
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         return self.passive.describe()
+
+    def _terms(self) -> Terms:
+        """What the plan and the own policy hold the active party to; sums given before are in the log."""
+        self.given = max((line.get("sums_so_far", 0) for line in self.log.lines()), default=0)
+        return Terms(self._is_asked, self._goes_on, self.owner.policy.min_child_rows, self.given)
+
+    def _is_asked(self, round_: int) -> bool:
+        present = [self.plan.names[number] for number in self.present]
+        return self.owner.name in asked(self.plan, round_, present)
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
