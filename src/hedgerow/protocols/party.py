@@ -202,7 +202,8 @@ class Party:
     def _terms(self) -> Terms:
         """What the plan and the own policy hold the active party to; sums given before are in the log."""
         self.given = max((line.get("sums_so_far", 0) for line in self.log.lines()), default=0)
-        return Terms(self._is_asked, self._goes_on, self.owner.policy.min_child_rows, self.given)
+        policy = self.owner.policy
+        return Terms(self._is_asked, self._goes_on, policy.min_child_rows, self.given, policy.min_bin_rows)
 
     def _is_asked(self, round_: int) -> bool:
         present = [self.plan.names[number] for number in self.present]

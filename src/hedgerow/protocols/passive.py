@@ -39,6 +39,7 @@ from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sid
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.coarse import coarser, counts_of
 from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
@@ -78,6 +79,8 @@ class Terms:
     """Of a node that is summed, and of each side of a cut."""
     given: int = 0
     """Sums that processes before this one have given."""
+    bin_rows: int = 1
+    """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
 
 
 class PassiveRows:
@@ -332,6 +335,10 @@ def passive_rows(
     params = plan.params
     n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
     found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+    if terms.bin_rows > 1:
+        codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
+        grid = coarser(found[0], counts_of(codes, found[0]), terms.bin_rows)
+        found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
     none = np.empty(0, np.float32)
 
     def sample(table: Table) -> Sample:

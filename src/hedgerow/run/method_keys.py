@@ -60,7 +60,7 @@ def _check_vertical(sections: Sections) -> None:
         raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
     for section, keys, why in (
-        (privacy, ("allow_two", "party_share", "cut_points", "columns"), "in which the parties have different columns"),
+        (privacy, ("allow_two", "cut_points", "columns"), "in which the parties have different columns"),
         (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
     ):
         for key in keys:
@@ -77,6 +77,9 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
     if method not in BASELINES and protection in ("lattice", "paillier"):
         instead = 'use "masked"' if method == "horizontal" else "leave it out"
         raise privacy.wrong("protection", f'= "{protection}" is for method vertical; {instead}.')
+    if method not in BASELINES and "local_trees" in privacy:
+        raise privacy.wrong("local_trees", f"does not go with method {method}, in which every party has labels; leave "
+                                           "it out.")  # fmt: skip
 
 
 def _check_whole_trees(sections: Sections, method: str) -> None:

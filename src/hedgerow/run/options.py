@@ -72,6 +72,8 @@ class PrivacyOptions:
     """Of Paillier keys; 0 with any other protection."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    local_trees: int = 0
+    """Rounds of a vertical run that are grown from the active party's own columns only."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""

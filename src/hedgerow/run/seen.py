@@ -34,16 +34,17 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     )  # fmt: skip
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
+        sums = m.CountedSums if plan.params.min_child_rows > 1 else m.SealedSums
         return (
-            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
+            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, sums, m.AskSides, m.Sides,
             m.EndRound, m.KeepPart,
         )  # fmt: skip
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
-    sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
+    summed = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
-    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, sums)
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, summed)
 
 
 def sights(plan: Plan) -> list[Sight]:
@@ -100,8 +101,16 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
     yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    if plan.params.min_child_rows > 1:
+        yield f"{own} learns how many rows each bin of a numbered column has at each node, so that no child is too small."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
+    if plan.local_trees:
+        yield f"Of the first {plan.local_trees} rounds of trees passive parties learn only that they were grown."
+    if plan.party_share < 1:
+        yield "Everybody knows which passive parties are drawn for a tree; the others learn only that it was grown."
+    if plan.on_loss == "continue":
+        yield "If a party is lost, the others are told, and sums and sides of the tree under way are asked for again."
     yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
 
 
