@@ -83,7 +83,11 @@ BENCHMARKS = {
     },
     "gradient_bits": {
         "all": Part(
-            "gradient bits: fewer beside full precision", gradient_bits.run, gradient_bits.FULL, gradient_bits.QUICK, SETS
+            "gradient bits beside full precision",
+            gradient_bits.run,
+            gradient_bits.FULL,
+            gradient_bits.QUICK,
+            SETS,
         )
     },
     "ciphers": {

@@ -261,9 +261,9 @@ class GBDTClassifier(_Boosted, _Classifier):
     """Gradient-boosted trees for two or more classes.
 
     Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts (None:
-    20, in an encrypted vertical federation 7 if all rows weigh the same), `constant_hessian` counts every row as 1
-    instead of its second derivative, `min_cut_rows` keeps cuts from telling values apart that fewer rows share (None: 1,
-    in a horizontal or vertical federation 50), `min_child_rows` is the least number of rows of a child.
+    20, in an encrypted vertical federation 8 if all rows weigh the same), `constant_hessian` counts every row as 1
+    instead of its second derivative, `min_cut_rows` keeps cuts from telling values apart that fewer rows share
+    (None: 1, in a horizontal or vertical federation 50), `min_child_rows` is the least number of rows of a child.
     `random_state=None` is 0: the same call gives the same forest. With a `federation`, `fit` takes the parties' tables.
     """
 

@@ -72,7 +72,7 @@ class Vertical:
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
     `active` names it; without a name it is the one party whose table has labels. The first `local_trees` rounds are
-    grown from its own columns only; `party_share` is the share of passive parties whose columns each later tree may cut.
+    grown from its own columns only; `party_share` is the share of passive parties that each later tree asks.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
@@ -96,6 +96,6 @@ __all__ = [
 ]
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
-FEW_BITS = 7
+FEW_BITS = 8
 """Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
 `benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""

@@ -65,7 +65,9 @@ def test_the_forest_under_paillier_is_the_pooled_one_too(n):
 
 
 @pytest.mark.parametrize("link_mbit", [None, 100.0])
-@pytest.mark.parametrize("case", ["logistic", "softmax", "squared", "rows and columns drawn", "6 bits", "20 rows a side"])
+@pytest.mark.parametrize(
+    "case", ["logistic", "softmax", "squared", "rows and columns drawn", "6 bits", "20 rows a side"]
+)
 def test_the_forest_under_lattice_encryption_is_the_pooled_one_too(case, link_mbit):
     kind, goal, params = CASES[case]
     X, signal = values(250)

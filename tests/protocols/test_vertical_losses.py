@@ -35,7 +35,9 @@ def table_of():
 def vertical(on_loss="continue", protection="plain", **plan):
     """The party that will be lost has the best column."""
     parties = partition.columns(table_of(), share=[[4], [0], [1, 2], [3]])
-    return Federation(parties, PARAMS, method="vertical", protection=protection, active="party1", on_loss=on_loss, **plan)
+    return Federation(
+        parties, PARAMS, method="vertical", protection=protection, active="party1", on_loss=on_loss, **plan
+    )
 
 
 def losing(fed, stage, *names, returning=False):

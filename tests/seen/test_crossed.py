@@ -24,12 +24,13 @@ RUNS = {
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
     "vertical": {"method": "vertical", "protection": "plain"},
+    "counted": {"method": "vertical", "protection": "plain", "params": params_of(min_child_rows=5)},
 }
 
 
 def heard_in(**plan):
     if plan.get("method") == "vertical":
-        fed = vertical(params_of(), **plan)
+        fed = vertical(**plan)
         fed.model()
         return fed.heard
     training, validation = partition.hold_out(two_class(5), 0.2)

@@ -1,4 +1,4 @@
-"""Who takes part in a round of trees: a function of the plan, the round and who is present, so that everybody can tell."""
+"""Who takes part in a round of trees: a function of the plan, the round and who is present, known to everybody."""
 
 from collections.abc import Sequence
 

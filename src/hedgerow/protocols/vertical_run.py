@@ -29,6 +29,9 @@ from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
 
+ONCE_MORE = 16
+"""Rounds that may be grown again after losses, beside as many as the run has; sums given are counted for good."""
+
 
 @dataclass(frozen=True, eq=False)
 class Active:
@@ -98,7 +101,7 @@ def grow(
     """All trees; every party has its part of the model when this returns."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
-    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
+    most_nodes = n_trees * (plan.params.n_estimators + ONCE_MORE) << max(plan.params.max_depth - 1, 0)
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, circle.present)

@@ -102,7 +102,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
     if plan.params.min_child_rows > 1:
-        yield f"{own} learns how many rows each bin of a numbered column has at each node, so that no child is too small."
+        yield f"{own} learns how many rows each bin of a numbered column has at each node (min_child_rows)."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
     if plan.local_trees:

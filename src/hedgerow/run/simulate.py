@@ -71,7 +71,7 @@ def federated_plan(
     if isinstance(federation, Vertical):
         if align == "private":
             notes.append("The parties' rows differ: only those whose ids all of them have are used.")
-        chosen = {"local_trees": federation.local_trees, "party_share": federation.party_share}
+        chosen: dict[str, Any] = {"local_trees": federation.local_trees, "party_share": federation.party_share}
         chosen |= ciphered(federation.privacy)
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **chosen)
     if not isinstance(federation, Horizontal):

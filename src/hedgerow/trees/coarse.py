@@ -31,7 +31,9 @@ def coarser(grid: Grid, counts: list[NDArray[np.int64]], least: int) -> Grid:
             kept[:], has_missing[column] = False, False
         parts.append(cuts[kept])
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return replace(grid, cuts=np.concatenate([np.empty(0, np.float32), *parts]), cut_starts=starts, has_missing=has_missing)
+    return replace(
+        grid, cuts=np.concatenate([np.empty(0, np.float32), *parts]), cut_starts=starts, has_missing=has_missing
+    )
 
 
 def _kept(rows: NDArray[np.int64], least: int) -> NDArray[np.bool_]:
