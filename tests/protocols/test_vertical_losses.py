@@ -128,7 +128,7 @@ def test_parties_may_be_lost_one_after_the_other_but_not_all():
     state = fed.run(transport=transport)[1]
     assert state.losses == ((2, ("party2",)), (2, ("party3",)))
     fed = vertical()
-    with pytest.raises(PartyLost, match="did not come back within 0.1 seconds; 2 trees are kept"):
+    with pytest.raises(PartyLost, match=r"did not come back within 0\.1 seconds; 2 trees are kept"):
         fed.run(transport=losing(fed, STAGES["first sums"], LOST, *LEFT))
 
 
