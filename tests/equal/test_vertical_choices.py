@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, same, values
-from hedgerow import pooled
+from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, pooled
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
+from hedgerow.federation import Horizontal, NoPrivacy, Vertical
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task
 from hedgerow.protocols.taking_part import asked
@@ -141,3 +142,45 @@ def test_local_trees_are_fewer_than_all(k):
 def test_only_vertical_runs_have_local_trees():
     with pytest.raises(ParameterError, match="Only a vertical run has local_trees"):
         Federation(partition.rows(*values(90)[:1], np.arange(90) % 2, 3), PARAMS, Goal(), local_trees=1)
+
+
+# Estimators
+
+OPEN = NoPrivacy(i_accept_disclosure=True)
+
+
+def test_an_estimator_grows_local_trees_and_draws_parties():
+    table = table_of()
+    chosen = Vertical(OPEN, local_trees=2, party_share=0.5)
+    params = {"n_estimators": 5, "max_depth": 3, "min_cut_rows": 5}
+    model = GBDTClassifier(**params, federation=chosen).fit(partition.columns(table, n=5)).model_
+    fed = vertical(table, 5, replace(PARAMS, n_estimators=5), local_trees=2, party_share=0.5)
+    assert model.forest == fed.whole().forest
+
+
+BITS = {
+    "sealed": (GBDTClassifier(federation=Vertical()), {}, 8),
+    "a forest": (ForestClassifier(federation=Vertical()), {}, 8),
+    "as said": (GBDTClassifier(federation=Vertical(), gradient_bits=12), {}, 12),
+    "plain": (GBDTClassifier(federation=Vertical(OPEN)), {}, 20),
+    "numbers": (GBDTRegressor(federation=Vertical()), {}, 20),
+    "heavy positives": (GBDTClassifier(federation=Vertical(), scale_pos_weight=9), {}, 20),
+    "weighted": (GBDTClassifier(federation=Vertical()), {"weights": np.arange(1, 251)}, 20),
+    "rows": (GBDTClassifier(federation=Horizontal()), {}, 20),
+}
+
+
+@pytest.mark.parametrize("case", BITS)
+def test_sealed_gradients_of_classes_have_few_bits_unless_it_is_said_or_rows_weigh_more_than_others(case, monkeypatch):
+    estimator, more, bits = BITS[case]
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal), **more)
+    parties = partition.columns(table, n=2) if case != "rows" else {f"party{i}": table for i in range(3)}
+    chosen = []
+    monkeypatch.setattr("hedgerow.estimators.fit_parties", lambda *told: chosen.append(told[4]) or pooled_of(table))
+    estimator.fit(parties)
+    assert chosen[0].gradient_bits == bits
+
+
+def pooled_of(table):
+    return pooled.train(table, PARAMS, task(table, "two"))
