@@ -16,6 +16,7 @@ from benchmarks import (
     ciphers_slots,
     ciphers_sweep,
     ciphers_tree,
+    gradient_bits,
     horizontal_parties,
     horizontal_tables,
     horizontal_time,
@@ -106,6 +107,15 @@ BENCHMARKS = {
             name: Part("vertical", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
             for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
         },
+    },
+    "gradient_bits": {
+        "all": Part(
+            "gradient bits beside full precision",
+            gradient_bits.run,
+            gradient_bits.FULL,
+            gradient_bits.QUICK,
+            SETS,
+        )
     },
     "ciphers": {
         name: Part(f"ciphers: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)

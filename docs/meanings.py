@@ -17,7 +17,8 @@ PARAMETERS = {
     "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
     "eval_metric": "metric on the held-out rows",
     "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
-    "gradient_bits": "bits of the integers whose sums choose cuts, sign included",
+    "gradient_bits": "bits of the integers whose sums choose cuts, sign included; None: 20, or 8 for classes in an "
+    "encrypted vertical federation whose rows weigh the same",
     "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
     "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
     "horizontal or vertical federation",
@@ -94,7 +95,7 @@ RUN_FILE = {
         "allow_two": "lets two real parties run under masks, each of which can learn the other's sums; every owner's "
         "policy must allow it too. A simulation of two runs in any case, and says so",
         "on_loss": "what happens [when a party is lost](../how-to/real-parties.md#when-a-party-is-lost)",
-        "party_share": "share of the parties drawn for each tree",
+        "party_share": "share of the parties drawn for each tree; in a vertical run, of the passive ones",
         "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
         "driver reads",
         "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
@@ -107,12 +108,16 @@ RUN_FILE = {
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
         "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
         "and on_loss = wait",
+        "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
+        "only",
     },
     "trees": {
         "kind": "boosted trees, or a random forest",
         "objective": "loss for numbers; classes need none",
         "random_state": "seed of the draws of rows, columns and parties, and of the rows that are held out",
         "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
+        "gradient_bits": "bits of the integers whose sums choose cuts, sign included; without it 8 for classes in an "
+        "encrypted vertical run without weights",
         "base_score": "what every row is predicted before the first tree, as label or probability; else the mean label",
     },
     "driver": {
@@ -150,6 +155,7 @@ RUN_FILE_LIMITS = {
     "privacy.allow_two": "true or false",
     "privacy.party_share": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
+    "privacy.local_trees": "a whole number from 0 to below `n_estimators`",
     "privacy.link_mbit": "a number above 0",
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "driver.address": "HOST:PORT",
@@ -196,7 +202,10 @@ POLICY = {
     "allow_continue": "the run may go on without a party that is lost",
     "allow_party_sampling": "trees may be grown over some of the parties",
     "min_cut_rows": "the run's `min_cut_rows` must be at least this (horizontal and vertical runs)",
-    "min_child_rows": "the run's `min_child_rows` must be at least this",
+    "min_child_rows": "the run's `min_child_rows` must be at least this; in a vertical run the party also refuses to "
+    "sum or cut smaller nodes",
+    "min_bin_rows": "least rows of this party's own bins in a vertical run: it merges smaller ones, and leaves a "
+    "column uncut whose missing values or one of whose categories have fewer",
     "most_trees": "the run's `n_estimators` must be at most this",
     "min_key_bits": "the Paillier keys of a vertical run must have at least so many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",

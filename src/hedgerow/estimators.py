@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import LEAST_CUT_ROWS, Federation, Horizontal, Vertical
+from hedgerow.federation import FEW_BITS, LEAST_CUT_ROWS, Federation, Horizontal, NoPrivacy, Vertical
 from hedgerow.model import Model, classes_of
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
@@ -41,7 +41,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         """The loss for numbers and its parameter, or None for classes."""
         return None, 0.0
 
-    def _params(self, n_columns: int) -> TreeParams:
+    def _params(self, n_columns: int, few_bits: bool = False) -> TreeParams:
         """The parameters of the trees, from the attributes of the same names."""
         own = self.get_params()
         names = {n for n in TreeParams.__dataclass_fields__ if n in own} - {"random_state", "monotone_constraints"}
@@ -49,6 +49,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         chosen: dict[str, Any] = {n: own[n] for n in names}
         if own["min_cut_rows"] is None:
             chosen["min_cut_rows"] = LEAST_CUT_ROWS if isinstance(own["federation"], Horizontal | Vertical) else 1
+        if own["gradient_bits"] is None:
+            chosen["gradient_bits"] = FEW_BITS if few_bits else TreeParams.gradient_bits
         chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
         return TreeParams(
             **chosen,
@@ -56,6 +58,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             random_state=_seed(self.random_state),
             average=self._average,
         )
+
+    def _few_bits(self, tables: Mapping[str, Table], task: Mapping[str, Any]) -> bool:
+        """Whether gradients are sealed, and of classes whose rows weigh the same."""
+        federation = self.federation
+        sealed = isinstance(federation, Vertical) and not isinstance(federation.privacy, NoPrivacy)
+        weighted = task.get("scale_pos_weight", 1.0) != 1 or any(t.weights is not None for t in tables.values())
+        return sealed and self._objective()[0] is None and not weighted
 
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
         if self.federation is not None:
@@ -99,7 +108,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         threads, callbacks = threads_of(self.n_jobs), self.callbacks or ()
         tables = tables_of(parties)
         widths = [table.n_columns for table in tables.values()]
-        params = self._params(sum(widths) if isinstance(self.federation, Vertical) else min(widths))
+        width = sum(widths) if isinstance(self.federation, Vertical) else min(widths)
+        params = self._params(width, self._few_bits(tables, task))
         goal = Goal(*self._objective(), **task)
         self.model_ = fit_parties(tables, eval_set, self.federation, goal, params, threads, callbacks, self.notes_)
         self.n_features_in_ = len(self.model_.columns)
@@ -274,11 +284,11 @@ class _Boosted(_Estimator):
 class GBDTClassifier(_Boosted, _Classifier):
     """Gradient-boosted trees for two or more classes.
 
-    Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts,
-    `constant_hessian` counts every row as 1 instead of its second derivative, `min_cut_rows` keeps cuts from telling
-    values apart that fewer rows share (None: 1, in a horizontal federation 50), `min_child_rows` is the least number of
-    rows of a child. `random_state=None` is 0: the same call gives the same forest. With a
-    `federation`, `fit` takes the parties' tables.
+    Parameters are XGBoost's by name and meaning. `gradient_bits` is the precision of the sums that choose cuts (None:
+    20, in an encrypted vertical federation 8 if all rows weigh the same), `constant_hessian` counts every row as 1
+    instead of its second derivative, `min_cut_rows` keeps cuts from telling values apart that fewer rows share
+    (None: 1, in a horizontal or vertical federation 50), `min_child_rows` is the least number of rows of a child.
+    `random_state=None` is 0: the same call gives the same forest. With a `federation`, `fit` takes the parties' tables.
     """
 
     _two, _many = "logistic", "softmax"
@@ -302,7 +312,7 @@ class GBDTClassifier(_Boosted, _Classifier):
         early_stopping_rounds: int | None = None,
         eval_metric: str | None = None,
         base_score: float | None = None,
-        gradient_bits: int = 20,
+        gradient_bits: int | None = None,
         constant_hessian: bool = False,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
@@ -364,7 +374,7 @@ class GBDTRegressor(_Boosted, _Regressor):
         early_stopping_rounds: int | None = None,
         eval_metric: str | None = None,
         base_score: float | None = None,
-        gradient_bits: int = 20,
+        gradient_bits: int | None = None,
         constant_hessian: bool = False,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
@@ -424,7 +434,7 @@ class _RandomForest(_Estimator):
         colsample_bynode: float | str = "sqrt",
         gamma: float = 0.0,
         reg_lambda: float = 0.0,
-        gradient_bits: int = 20,
+        gradient_bits: int | None = None,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
         federation: Federation | None = None,

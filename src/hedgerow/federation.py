@@ -76,16 +76,21 @@ class Vertical:
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
     `active` names it; without a name it is the one party whose table has labels. `align` says whether rows are the same
-    everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same.
+    everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same. The
+    first `local_trees` rounds are grown from its own columns only; `party_share` is the share of passive parties that
+    each later tree asks.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
     active: str | None = None
     align: Align | None = None
+    local_trees: int = 0
+    party_share: float = 1.0
 
 
 Federation = Horizontal | Vertical | WholeTrees
 __all__ = [
+    "FEW_BITS",
     "LEAST_CUT_ROWS",
     "Federation",
     "Horizontal",
@@ -98,3 +103,6 @@ __all__ = [
 ]
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
+FEW_BITS = 8
+"""Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
+`benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""

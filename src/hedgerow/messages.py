@@ -471,6 +471,13 @@ class SealedSums(Answer, frozen=True, tag=15):
     sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
 
 
+class CountedSums(Answer, frozen=True, tag=55):
+    """The same where the plan bounds the rows of a child (`min_child_rows`): the rows are counted, too."""
+
+    sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
+    counts: Annotated[I64, clear("numbers of rows per node, numbered column and bin")]
+
+
 class AskSides(Request, frozen=True, tag=16):
     """To the owner of the columns of these cuts: which rows go left."""
 
@@ -537,7 +544,7 @@ REQUESTS: tuple[type[Request], ...] = (
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
-    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns,
+    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns, CountedSums,
     Known, SealedWords, ToEveryParty, RoundGrown, Led,
 )  # fmt: skip
 

@@ -77,7 +77,9 @@ class Plan:
     column_names: ColumnNames = "open"
     """Names of columns of a horizontal run: told to the driver, or, those that not all have, to nobody."""
     party_share: float = 1.0
-    """The share of parties drawn for each tree."""
+    """The share of parties drawn for each tree; of a vertical run, of passive ones."""
+    local_trees: int = 0
+    """Rounds at the beginning of a vertical run that are grown from the active party's own columns only."""
     on_loss: Literal["wait", "continue"] = "wait"
     allow_two: bool = False
     """Two parties whose sums are hidden: each learns the other's, or with encryption the opener does."""
@@ -167,6 +169,8 @@ class Plan:
                 raise ParameterError("Only a vertical run has an active party; whole trees have no encryption.")
             if self.align != "given":
                 raise ParameterError("Only the rows of a vertical run can be aligned.")
+            if self.local_trees:
+                raise ParameterError("Only a vertical run has local_trees; leave it out.")
             return
         if self.active not in self.names:
             raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
@@ -176,15 +180,11 @@ class Plan:
             raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
-        unknown = {
-            "min_child_rows": self.params.min_child_rows > 1,
-            "monotone_constraints": bool(self.params.monotone_constraints),
-            "party_share": self.party_share < 1,
-            'on_loss = "continue"': self.on_loss == "continue",
-        }
-        for name, is_set in unknown.items():
-            if is_set:
-                raise ParameterError(f"A vertical run does not know {name} yet; leave it out.")
+        if not 0 <= self.local_trees < self.params.n_estimators:
+            raise ParameterError(
+                f"local_trees must be from 0 to below n_estimators, {self.params.n_estimators}; it is "
+                f"{self.local_trees!r}."
+            )
 
     @cached_property
     def answering(self) -> tuple[str, ...]:

@@ -26,6 +26,9 @@ class Policy:
     allow_party_sampling: bool = False
     min_cut_rows: int = 50
     min_child_rows: int = 1
+    """In a vertical run, also of a node whose sums or sides this party gives."""
+    min_bin_rows: int = 1
+    """Of this party's own bins in a vertical run; smaller ones are merged."""
     most_trees: int = 10_000
     min_key_bits: int = 2048
     """Of Paillier keys."""

@@ -14,9 +14,6 @@ from hedgerow.run.fitting import fit_parties
 from hedgerow.saved import decoded, encoded
 from learnt import CASES
 
-UNKNOWN = ("monotone", "20 rows a side")
-"""What a vertical plan refuses by name."""
-
 
 def vertical(parties, params, goal=Goal(), protection="plain", **more):  # noqa: B008
     active = next(iter(parties))
@@ -24,7 +21,7 @@ def vertical(parties, params, goal=Goal(), protection="plain", **more):  # noqa:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
-@pytest.mark.parametrize("case", [case for case in CASES if case not in UNKNOWN])
+@pytest.mark.parametrize("case", CASES)
 def test_the_vertical_forest_is_the_pooled_one(case, n):
     kind, goal, params = CASES[case]
     X, signal = values(250)
@@ -68,7 +65,9 @@ def test_the_forest_under_paillier_is_the_pooled_one_too(n):
 
 
 @pytest.mark.parametrize("link_mbit", [None, 100.0])
-@pytest.mark.parametrize("case", ["logistic", "softmax", "squared", "rows and columns drawn", "6 bits"])
+@pytest.mark.parametrize(
+    "case", ["logistic", "softmax", "squared", "rows and columns drawn", "6 bits", "20 rows a side"]
+)
 def test_the_forest_under_lattice_encryption_is_the_pooled_one_too(case, link_mbit):
     kind, goal, params = CASES[case]
     X, signal = values(250)

@@ -212,3 +212,37 @@ def test_the_active_party_does_not_go_on_with_other_rows(world):
     head, *rest = (world.folder / "alice.csv").read_text().splitlines()
     (world.folder / "alice.csv").write_text("\n".join([head, *reversed(rest)]) + "\n")
     assert "The rows of 'alice' are not those with which the run" in refused(*world.words("alice", "--resume"))
+
+
+LATTICE = "n_estimators = 4\nmax_depth = 2\nmin_cut_rows = 5"
+
+
+@pytest.mark.parametrize("on_loss", ["wait", "continue"])
+def test_an_encrypted_run_waits_for_a_killed_party_or_goes_on_without_its_columns(
+    tmp_path, made, start, monkeypatch, on_loss
+):
+    monkeypatch.setattr(real_run, "GONE_AFTER", 1.0)
+    world = Columns(tmp_path, made, f'[privacy]\non_loss = "{on_loss}"', LATTICE, patience=60, deadline=60)
+    (tmp_path / "policy.toml").write_text("allow_continue = true\nmin_cut_rows = 5\n")
+    words = world.words("bob", "--policy", str(tmp_path / "policy.toml"))
+    bob = [start(words, "bob")]
+
+    def watch(told):
+        if told.round.number == 2:
+            bob[-1].kill()
+            bob.extend([start(words, "bob")] if on_loss == "wait" else [])
+
+    driver, carol = world.drive(watch=watch), world.join("carol", policy=Policy(allow_continue=True, min_cut_rows=5))
+    model = driver.ended(60).model
+    assert carol.ended() == world.folder / "carol"
+    kept, whole = json.loads((world.folder / "alice" / "manifest.json").read_text()), simulated(world)
+    if on_loss == "wait":
+        assert bob[-1].ended() == 0
+        assert kept["losses"] == []
+        assert parts.joined(model, {name: world.part(name) for name in PASSIVE}).forest == whole.forest
+        return
+    assert kept["losses"] == [{"round": 2, "parties": ["bob"]}]
+    assert 1 in whole.forest.part(0, 2).columns
+    assert np.array_equal(model.forest.part(0, 2).columns, whole.forest.part(0, 2).columns)
+    assert 1 not in model.forest.part(2, 4).columns
+    assert len(parts.joined(model, {"carol": world.part("carol")}).forest.columns) == len(model.forest.columns)

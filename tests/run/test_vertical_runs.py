@@ -81,6 +81,38 @@ def test_the_link_reaches_the_plan(tmp_path):
     assert run.plan(members(run.names)[0]).link_mbit == 100
 
 
+def test_what_a_round_uses_and_what_happens_to_a_lost_party_reach_the_plan(tmp_path):
+    text = WHOLE + '[privacy]\nlocal_trees = 3\nparty_share = 0.5\non_loss = "continue"\n'
+    run = read(tmp_path, text + "[trees]\nmin_child_rows = 5\n")
+    plan = run.plan(members(run.names)[0])
+    assert (plan.local_trees, plan.party_share, plan.on_loss) == (3, 0.5, "continue")
+    said_of = " ".join(leaks(plan))
+    assert "Of the first 3 rounds of trees passive parties learn only that they were grown" in said_of
+    assert "which passive parties are drawn" in said_of
+    assert "how many rows each bin of a numbered column has" in said_of
+    assert "sides of the tree under way are asked for again" in said_of
+
+
+BITS = {
+    "sealed": ("", 8),
+    "plain": (PLAIN, 20),
+    "as said": (TREES + "gradient_bits = 12\n", 12),
+    "heavy positives": (TREES + "scale_pos_weight = 9.0\n", 20),
+}
+
+
+@pytest.mark.parametrize("case", BITS)
+def test_sealed_gradients_of_classes_have_few_bits_unless_it_is_said_or_rows_weigh_more_than_others(tmp_path, case):
+    more, bits = BITS[case]
+    assert read(tmp_path, WHOLE + more).params.gradient_bits == bits
+
+
+def test_numbers_and_weighted_rows_keep_all_their_bits(tmp_path):
+    assert read(tmp_path, WHOLE.replace('"classify"', '"regress"')).params.gradient_bits == 20
+    weighted = (FILES + PARTIES).replace('id = "id"', 'id = "id"\nweight = "w"')
+    assert read(tmp_path, weighted).params.gradient_bits == 20
+
+
 def test_columns_are_cut_in_order_or_shuffled_by_a_seed(tmp_path):
     in_order = party_tables(read(tmp_path, WHOLE)).training
     shuffled = party_tables(read(tmp_path, WHOLE + "seed = 1\n")).training
@@ -120,10 +152,14 @@ WRONG = {
     "masks": (WHOLE + PRIVACY + 'protection = "masked"\n', '[privacy] protection = "masked" is for sums over rows'),
     "plain without consent": (WHOLE + PRIVACY + 'protection = "plain"\n', "read every gradient, and with it the labe"),
     "two parties allowed": (WHOLE + PRIVACY + "allow_two = true\n", "[privacy] allow_two does not go with method vert"),
-    "a share of parties": (WHOLE + PRIVACY + "party_share = 1.0\n", "[privacy] party_share does not go with method"),
+    "no parties at all": (WHOLE + PRIVACY + "party_share = 0\n", "[privacy] party_share must be a number above 0"),
+    "only local trees": (WHOLE + PRIVACY + "local_trees = 100\n", "local_trees must be from 0 to below n_estimators"),
+    "local trees of rows": (
+        HORIZONTAL + PRIVACY + "local_trees = 1\n",
+        "local_trees does not go with method horizontal",
+    ),
     "ways to find cuts": (WHOLE + PRIVACY + 'cut_points = "counts"\n', "[privacy] cut_points does not go with method"),
     "shared columns": (WHOLE + PRIVACY + 'columns = "shared"\n', "[privacy] columns does not go with method vertical"),
-    "going on": (WHOLE + PRIVACY + 'on_loss = "continue"\n', 'does not know on_loss = "continue" yet'),
     "keys of a lattice": (WHOLE + PRIVACY + "key_bits = 2048\n", 'key_bits goes only with protection = "paillier"'),
     "short keys": (WHOLE + PRIVACY + 'protection = "paillier"\nkey_bits = 1024\n', "key_bits must be one of 2048, 30"),
     "a link of Paillier": (
@@ -141,8 +177,6 @@ WRONG = {
     "nobody active": (FILES.replace('active = "bank"\n', "") + PARTIES, "[run] lacks active; name the party that has"),
     "a stranger active": (FILES.replace('"bank"', '"post"') + PARTIES, "[run] active names 'post', which is no party"),
     "one width of all files": (FILES + "n_columns = 3\n" + PARTIES, "[data] n_columns does not go with method vertic"),
-    "constraints": (WHOLE + TREES + "monotone_constraints = [1]\n", "does not know monotone_constraints yet"),
-    "least rows of a child": (WHOLE + TREES + "min_child_rows = 5\n", "does not know min_child_rows yet"),
     "an active party of rows": (
         HORIZONTAL.replace("[data]", 'active = "party1"\n[data]'),
         "[run] active does not go with method horizontal",
@@ -272,11 +306,18 @@ def test_real_parties_say_how_many_rows_there_are(tmp_path):
         run.real_plan()
 
 
-@pytest.mark.parametrize("protection", ["plain", "paillier"])
-def test_what_crosses_is_what_was_foretold(tmp_path, protection):
-    privacy = PLAIN if protection == "plain" else '[privacy]\nprotection = "paillier"\nkey_bits = 2048\n'
-    n_trees = 4 if protection == "plain" else 1
-    run = read(tmp_path, WHOLE + privacy + TREES.replace("= 4", f"= {n_trees}"))
+FORETOLD = {
+    "plain": PLAIN + TREES,
+    "paillier": '[privacy]\nprotection = "paillier"\nkey_bits = 2048\n' + TREES.replace("= 4", "= 1"),
+    "counted": PLAIN + TREES + "min_child_rows = 5\n",
+    "local trees": PLAIN + "local_trees = 2\n" + TREES,
+    "drawn parties": PLAIN + "party_share = 0.5\n" + TREES,
+}
+
+
+@pytest.mark.parametrize("case", FORETOLD)
+def test_what_crosses_is_what_was_foretold(tmp_path, case):
+    run = read(tmp_path, WHOLE + FORETOLD[case])
     who, identities = members(run.names)
     plan, tables = run.plan(who), party_tables(run)
     heard = []
@@ -313,13 +354,15 @@ RESUMED = {
     "followed": TREES + "subsample = 0.8\n[validation]\nshare = 0.3\n",
     "stopping": TREES + "learning_rate = 0.9\nearly_stopping_rounds = 1\n[validation]\nshare = 0.3\n",
     "forest": TREES + 'kind = "forest"\n[validation]\nshare = 0.3\n',
+    "local": TREES,
 }
 
 
 @pytest.mark.parametrize("kind", RESUMED)
 @pytest.mark.parametrize("data", ["breast_cancer", "iris"])
 def test_a_run_stopped_after_any_tree_goes_on_to_the_same_model(tmp_path, kind, data):
-    read(tmp_path, WHOLE.replace("breast_cancer", data) + PLAIN + RESUMED[kind])
+    more = "local_trees = 2\nparty_share = 0.5\n" if kind == "local" else ""
+    read(tmp_path, WHOLE.replace("breast_cancer", data) + PLAIN + more + RESUMED[kind])
     path, whole = tmp_path / "run.toml", trained(tmp_path / "run.toml", tmp_path / "whole")
     for n in (1, 2):
         folder = tmp_path / f"stopped{n}"

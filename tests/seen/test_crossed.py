@@ -31,6 +31,7 @@ RUNS = {
     "predict": {"method": "predict"},
     "private names": {"column_names": "private"},
     "told names": {"method": "vertical", "protection": "plain", "policy": replace(ALLOW_ALL, tell_columns="names")},
+    "counted": {"method": "vertical", "protection": "plain", "params": params_of(min_child_rows=5)},
 }
 
 
@@ -42,7 +43,7 @@ def heard_in(**plan):
         asked.leaves()
         return asked.heard
     if plan.get("method") == "vertical":
-        fed = vertical(params_of(), **plan)
+        fed = vertical(**plan)
         fed.model()
         return fed.heard
     training, validation = partition.hold_out(two_class(5), 0.2)

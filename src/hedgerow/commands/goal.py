@@ -113,6 +113,7 @@ def tree_params(given: Mapping[str, Any], kind: KindName, names: Sequence[str]) 
         chosen["colsample_bynode"] = min(1.0, len(names) ** -0.5)
     chosen["random_state"] = chosen["random_state"] or 0
     chosen["min_cut_rows"] = chosen["min_cut_rows"] or 1
+    chosen["gradient_bits"] = chosen["gradient_bits"] or TreeParams.gradient_bits
     chosen["monotone_constraints"] = monotone_of(monotone, names) if monotone else ()
     return TreeParams(**chosen, average=forest)
 

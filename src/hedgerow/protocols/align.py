@@ -32,7 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import CipherError, DataError, ProtocolError
+from hedgerow.errors import CipherError, DataError, ProtocolError, RunError
 from hedgerow.messages import (
     Answer,
     AskBlinded,
@@ -108,14 +108,20 @@ class Ring:
 
     def _sizes(self, held_out: bool, what: str) -> bool:
         """How many rows everyone has; False where all have been aligned before, in these processes."""
-        answers = self._ask(dict.fromkeys(self.names, AskSetSize(held_out)), SetSize)
+        present = [name for name in self.names if name == self.active or name in self.circle.present]
+        answers = self._ask(dict.fromkeys(present, AskSetSize(held_out)), SetSize)
+        aligned = {answers[name].aligned for name in present} == {self.own.digest(held_out) or None}
+        if len(present) < len(self.names):
+            if not aligned:
+                raise RunError("Rows cannot be aligned anew without a party that is lost; start a new run.")
+            return False
         self.sizes = [answers[name].n_ids for name in self.names]
         for name, n in zip(self.names, self.sizes, strict=True):
             if n == 0:
                 raise DataError(f"Party {name!r} has no {what} that could be aligned with the others'.")
             if not 0 < n <= (most := most_of(self.circle.plan, what)):
                 raise ProtocolError(f"Party {name!r} brings more than the {most} {what} that are allowed.")
-        return {answers[name].aligned for name in self.names} != {self.own.digest(held_out) or None}
+        return not aligned
 
     def _places(self) -> Iterator[tuple[int, list[int]]]:
         """Where parts of lists begin, and whose lists are longer than that."""

@@ -1,7 +1,8 @@
 """The driver's side of a whole run: joining, agreeing, growing, and beginning again when a party was lost.
 
 With `on_loss = "wait"` a lost party ends the attempt; when it is back everybody is introduced anew and the run goes on
-from the last complete tree. With "continue" (see `horizontal`) the run goes on without it.
+from the last complete tree. With "continue" the run goes on without it: see `horizontal`; in a vertical run the tree
+that was under way is grown again from the columns of those that remain, of whom one beside the active party must.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,8 @@ def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
         try:
             model = run_.attempt()
         except PartyLost as loss:
+            if run_.goes_on(loss):
+                continue
             in_vain = in_vain + 1 if len(run_.state.parts) == done else 0
             if in_vain == MOST_IN_VAIN:
                 raise PartyLost(
@@ -176,7 +179,7 @@ class _Run:
             if self.state.parts:
                 vertical_run.restore(self.ready, self.state.scores)
         ready, parts = self.ready, list(self.state.parts)
-        joint = vertical_run.columns_of_all(circle, ready)
+        joint = vertical_run.columns_of_all(circle, ready, self.state.common)
         self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
         if driver.notes_bins and self.state.learnt is None:
             self.state = replace(self.state, learnt=LearntBins.of(joint, ready.table.n_rows))
@@ -203,6 +206,22 @@ class _Run:
             if self.driver.plan.on_loss != "continue":
                 raise
             self.driver.tell(f"{loss} The others have the model.")
+
+    def goes_on(self, loss: PartyLost) -> bool:
+        """Whether a vertical run goes on without parties that are gone; once everybody's columns are known it may.
+
+        With no passive party left it waits: the fault may be this party's own line.
+        """
+        driver, plan, common = self.driver, self.driver.plan, self.state.common
+        left = tuple(party for party in self.present if party not in loss.parties)
+        gone = not loss.parties & driver.corridor.transport.here()
+        if plan.method != "vertical" or plan.on_loss != "continue" or common is None or not left or not gone:
+            return False
+        round_, names = self.state.forest.n_trees // loss_of(plan, common.classes).n_trees, tuple(sorted(loss.parties))
+        self.state = replace(self.state, present=left, losses=(*self.state.losses, (round_, names)))
+        driver.keep(self.state)
+        driver.tell(f"{loss} The run goes on without the columns of {', '.join(map(repr, names))}.")
+        return True
 
     def wait_for(self, loss: PartyLost) -> None:
         """Until the lost parties are back; too long ends the run, to be resumed."""

@@ -31,6 +31,7 @@ from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, NodeList
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.taking_part import drawn
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, cut_list, nodes_of
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
@@ -38,20 +39,6 @@ from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
 from hedgerow.trees.local import LocalRows
 from hedgerow.trees.splits import Cuts, Nodes
-
-PARTIES = 5
-"""The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
-
-
-def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
-    """The parties whose rows a round is grown from, by a hash of the seed and the round: everyone knows them."""
-    n = plan.drawn(len(present))
-    if n == len(present):
-        return tuple(present)
-    numbers = np.array(present, np.uint64)
-    order = np.argsort(_native.draws(numbers, plan.params.random_state, (PARTIES << 60) | round_), kind="stable")
-    return tuple(sorted(int(numbers[i]) for i in order[:n]))
-
 
 WRONG = {
     1: "cuts a node that is not at the lowest level, or twice",

@@ -23,15 +23,16 @@ from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, ow
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
+from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
+from hedgerow.protocols.taking_part import asked, drawn
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -86,18 +87,22 @@ class Party:
         """What the gradients of each round depend on, as far as this process knows."""
 
     def answer(self, frame: bytes) -> bytes:
-        """The answer to one frame; every one is noted before it leaves."""
+        """The answer to one frame; every request is noted when it comes, every answer before it leaves."""
         try:
             request = decode_request(frame, self.most_bytes)
+            self._note("received", request, frame)
             reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
         out = encode(reply)
-        if self.owner.log is not None:
-            digest = hashlib.sha256(out).hexdigest()
-            self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=digest)
+        self._note("sent", reply, out)
         return out
+
+    def _note(self, event: str, message: m.Request | m.Answer, frame: bytes) -> None:
+        if self.owner.log is not None:
+            digest = hashlib.sha256(frame).hexdigest()
+            self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=digest)
 
     def _needed(self) -> int:
         """The bytes a request may have: more than usual only where the plan's trees need it."""
@@ -199,7 +204,7 @@ class Party:
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def _give(self, passive: PassiveRows, request: m.AskSealedSums) -> m.SealedSums:
+    def _give(self, passive: PassiveRows, request: m.AskSealedSums) -> m.SealedSums | m.CountedSums:
         """Sealed sums; how many is noted before they leave, so that a process after this one counts on."""
         before, carried = passive.returned, passive.carried
         reply = passive.sums(request)
@@ -235,13 +240,21 @@ class Party:
                 "The rows of this party are not those of the active party, in the same order; align them by their ids."
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
-            self.passive.returned = self._given()
+            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms())
             self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         told = self.passive.describe()
         if self.owner.policy.tell_columns == "codes":
             return told
         return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
+
+    def _terms(self) -> Terms:
+        """What the plan and the own policy hold the active party to; sums given before are in the log."""
+        policy = self.owner.policy
+        return Terms(self._is_asked, self._goes_on, policy.min_child_rows, self._given(), policy.min_bin_rows)
+
+    def _is_asked(self, round_: int) -> bool:
+        present = [self.plan.names[number] for number in self.present]
+        return self.owner.name in asked(self.plan, round_, present)
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)

@@ -6,7 +6,8 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from hedgerow.messages import (
     AskSealedSums,
     AskSides,
     BeginSealed,
+    CountedSums,
     Done,
     EndRound,
     KeepPart,
@@ -37,6 +39,7 @@ from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sid
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.coarse import coarser, counts_of
 from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
@@ -47,6 +50,8 @@ MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
 REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
+ONCE_MORE = 16
+"""Rounds that may be grown again after losses, beside as many as the run has; sums given are counted for good."""
 GAVE = "gave"
 """The line of the party's log that counts them."""
 
@@ -68,6 +73,22 @@ class Keeps(Protocol):
         """One more round; returns when it survives a loss of power."""
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a passive party holds the active one to, beside the parameters of the trees."""
+
+    asked: Callable[[int], bool] = lambda _: True
+    """Whether a round may ask this party for anything."""
+    shrinks: bool = False
+    """Whether parties may be lost on the way, so that the sizes of the run become smaller."""
+    fewest_rows: int = 1
+    """Of a node that is summed, and of each side of a cut."""
+    given: int = 0
+    """Sums that processes before this one have given."""
+    bin_rows: int = 1
+    """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
+
+
 class PassiveRows:
     """Rows on their way down trees that others cut too."""
 
@@ -80,8 +101,10 @@ class PassiveRows:
         cipher: Cipher,
         threads: int,
         keeps: Keeps | None = None,
+        terms: Terms = Terms(),  # noqa: B008  # frozen
     ) -> None:
         self.own, self.held_out, self.grid, self.params = own, held_out, grid, params
+        self.terms = terms
         self.cipher, self.threads = cipher, threads
         self.draw = Draw(params.subsample, params.random_state, params.average)
         self.bins = bins_of(grid)
@@ -93,7 +116,7 @@ class PassiveRows:
         self.kept: list[OwnCuts] = [] if keeps is None else keeps.read()
         self.begun: BeginSealed | None = None
         self.round, self.level, self.finished = -1, 0, True
-        self.returned = 0
+        self.returned = terms.given
         """Sums given so far, also by processes before this one."""
         self.most_sums = self.carried = 0
         """Bits that the sums of this process can carry at most, whatever was sealed."""
@@ -107,11 +130,10 @@ class PassiveRows:
         trees, width = request.n_trees, int(self.widths.sum())
         fits = 1 <= trees <= MOST_TREES and trees * self.own.matrix.n_rows <= MOST_PLACES and request.groups >= width
         least = 2 * width * trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
-        self.most_sums = REPEATS * least
+        self.most_sums = REPEATS * least // self.params.n_estimators * (self.params.n_estimators + ONCE_MORE)
         if not fits or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
-        if self.begun is not None and astuple(request)[1:] != astuple(self.begun)[1:]:
-            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        self._check_sizes(request)
         known = len(self.kept)
         if not max(known - 1, 0) <= request.done <= known:
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
@@ -119,17 +141,47 @@ class PassiveRows:
         self.begun, self.round, self.finished = request, request.done - 1, True
         return Done()
 
-    def sums(self, request: AskSealedSums) -> SealedSums:
+    def _check_sizes(self, request: BeginSealed) -> None:
+        """Sizes stay; where parties may be lost, what is asked of all of them together may shrink."""
+        now = astuple(request)[1:]
+        before = now if self.begun is None else astuple(self.begun)[1:]
+        shrunk = self.terms.shrinks and now[:2] == before[:2] and all(a <= b for a, b in zip(now, before, strict=True))
+        if now != before and not shrunk:
+            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+
+    def sums(self, request: AskSealedSums) -> SealedSums | CountedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun = self._follow(request)
         self._take_key(request)
         nodes = nodes_of(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
+        self._check_rows(self.parts[0].sizes(nodes))
         self.level = request.level + 1
+        sealed = self._sealed_sums(begun, request, nodes)
+        return SealedSums(sealed) if self.params.min_child_rows == 1 else CountedSums(sealed, self._counts(nodes))
+
+    def _check_rows(self, sizes: NDArray[np.int64]) -> None:
+        """The owner's policy, whatever the active party's rules are."""
+        fewest = self.terms.fewest_rows
+        if fewest > 1 and int(sizes.min()) < fewest:
+            raise PrivacyError(
+                "The active party asks about nodes of fewer rows than this party's policy allows (min_child_rows); "
+                "this party stops."
+            )
+
+    def _counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known to the active party: rows per node and bin; each column's last bin follows."""
+        part = self.parts[0]
+        counts = _native.count_rows(self.own.matrix, part.orders, part.spans, nodes, self.threads)
+        last = np.zeros(int(self.bins.sum()) + 1, np.bool_)
+        last[np.cumsum(self.bins) - 1] = last[-1] = True
+        return np.ascontiguousarray(counts[:, ~last], np.int64).reshape(-1)
+
+    def _sealed_sums(self, begun: BeginSealed, request: AskSealedSums, nodes: Nodes) -> bytes:
         asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)
         if asked.plan is None:
-            return SealedSums(b"")
+            return b""
         self.returned += 2 * len(nodes.tree) * int(self.widths.sum())
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
@@ -140,13 +192,15 @@ class PassiveRows:
         elif request.sealed_gradients:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
         sealed = self.public.read_rows(self.sealed_gradients, asked.plan)
-        return SealedSums(self.public.group_sums(sealed, self.selection, asked.nodes).encode())
+        return self.public.group_sums(sealed, self.selection, asked.nodes).encode()
 
     def _follow(self, request: AskSealedSums) -> BeginSealed:
         """Begin the next round, or move the rows as told."""
         if self.begun is None:
             raise ProtocolError("The active party asks for sums before the run has begun.")
         if request.level == 0 and self.finished and request.round == self.round + 1:
+            if not self.terms.asked(request.round):
+                raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
             self._start(request.round, self.begun.n_trees)
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError("The active party asks for another step than the next.")
@@ -162,8 +216,7 @@ class PassiveRows:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
 
     def _start(self, round_: int, n_trees: int) -> None:
-        if round_ >= self.params.n_estimators:
-            raise ProtocolError(f"The active party grows more than the {self.params.n_estimators} rounds of the plan.")
+        self._check_round(round_)
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
         self.parts = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
         self.status = np.zeros((n_trees, 64), np.uint8)
@@ -173,6 +226,10 @@ class PassiveRows:
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
         """The sides that were told at nodes of the lowest level."""
         self.sealed_gradients = b""
+
+    def _check_round(self, round_: int) -> None:
+        if round_ >= self.params.n_estimators:
+            raise ProtocolError(f"The active party grows more than the {self.params.n_estimators} rounds of the plan.")
 
     def _move(self, moves: Moves) -> None:
         nodes = nodes_of(moves.tree, moves.node)
@@ -189,8 +246,8 @@ class PassiveRows:
         sizes = [int(part.sizes(nodes).sum()) for part in self.parts]
         left = sides_of(moves.left, sizes, "The active party did not tell the side of every row.")
         self._check_told(nodes, left)
-        for part, sides in zip(self.parts, left, strict=True):
-            part.divide_by(nodes, moves.child, sides)
+        moved = [part.divide_by(nodes, moves.child, sides) for part, sides in zip(self.parts, left, strict=True)]
+        self._check_rows(moved[0])
         self.status[self.status >= LOWEST] = LEAF
         self.status[tree, nodes.node] = CUT
         self.status[tree, moves.child] = self.status[tree, moves.child + 1] = LOWEST
@@ -226,9 +283,10 @@ class PassiveRows:
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(nodes, listed.child, listed.column, listed.bin, listed.missing_left, sets)
         self._check_places(cuts)
-        self.cuts.append(cuts)
         left = [part.sides(cuts) for part in self.parts]
         ends = [np.cumsum(part.sizes(nodes))[:-1] for part in self.parts]
+        self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        self.cuts.append(cuts)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         self.told |= {place: list(sides) for place, sides in zip(places, by_node, strict=True)}
         return Sides(np.packbits(np.concatenate(left), bitorder="little"))
@@ -244,6 +302,8 @@ class PassiveRows:
 
     def end(self, request: EndRound) -> Done:
         """The own cuts of the round belong to the model."""
+        if self.begun is not None and self.finished and request.round == self.round + 1:
+            self._pass(request.round)
         if request.round != self.round:
             raise ProtocolError("The active party ends another round than this one.")
         if not self.finished:
@@ -252,6 +312,12 @@ class PassiveRows:
                 self.keeps.append(self.kept[-1])
             self.finished = True
         return Done()
+
+    def _pass(self, round_: int) -> None:
+        """A round that the plan grows without this party, which learns only that there was one."""
+        if not self.terms.asked(round_):
+            self._check_round(round_)
+            self.round, self.cuts, self.finished = round_, [], False
 
     def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
         """The party's part of the model: its own thresholds, which nobody else has."""
@@ -284,11 +350,17 @@ def rows_digest(plan: Plan, table: Table | None) -> bytes:
     return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
 
 
-def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keeps: Keeps | None = None) -> PassiveRows:
+def passive_rows(
+    plan: Plan, own: Table, valid: Table | None, threads: int, keeps: Keeps | None, terms: Terms
+) -> PassiveRows:
     """A passive party's tables, binned by its own cut points."""
     params = plan.params
     n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
     found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+    if terms.bin_rows > 1:
+        codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
+        grid = coarser(found[0], counts_of(codes, found[0]), terms.bin_rows)
+        found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
     none = np.empty(0, np.float32)
 
     def sample(table: Table) -> Sample:
@@ -296,4 +368,4 @@ def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keep
         return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
 
     held_out = None if valid is None else sample(valid.aligned(own.columns))
-    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps)
+    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps, terms)

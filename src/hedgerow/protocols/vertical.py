@@ -4,9 +4,9 @@
     AskColumns                      ----------->  finds cut points of its own columns
                                     <-----------  OwnColumns: numbers of bins
     BeginSealed(sizes)              ----------->
-  every level:
+  every level (of a tree that may cut its columns, see `taking_part`):
     AskSealedSums(moves, gradients) ----------->  moves its rows, adds up sealed gradients per bin
-                                    <-----------  SealedSums
+                                    <-----------  SealedSums, or CountedSums where a plan bounds the rows of a child
     AskSides(cuts)    to the owners ----------->  keeps the cuts
                                     <-----------  Sides
   every tree:
@@ -17,7 +17,8 @@
 
 Sees in the clear.  Active: sums per node, numbered column and bin; the owner of each cut; sides of rows at chosen cuts.
                     Passive: which rows share a node; its own cuts.  Nobody: another's values, thresholds, gradients.
-                    (Without encryption a passive party reads every gradient, and with it the labels.)
+                    (Without encryption a passive party reads every gradient, and with it the labels. With
+                    CountedSums the active party also reads how many rows each bin has at a node.)
 
 A passive party checks what it is told: nodes at the lowest level, each summed once and cut once, cuts of its own grid,
 rows that go where it said, no more depth, trees or sums than the plan's (`passive`). The
@@ -38,6 +39,7 @@ from hedgerow.messages import (
     AskSealedSums,
     AskSides,
     BeginSealed,
+    CountedSums,
     EndRound,
     Moves,
     NamedColumns,
@@ -60,6 +62,9 @@ from hedgerow.wire import MOST_SMALL
 
 Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
 """Asks parties, each its own request, for answers of at most so many bytes; who does not answer ends the attempt."""
+
+Asks = Callable[[int], Sequence[str]]
+"""The passive parties that a round asks for sums."""
 
 BYTES_A_SUM = 32 << 10
 """At least as many as a sealed sum takes on its way back."""
@@ -112,6 +117,13 @@ class Joint:
         """How many bins each of a party's columns has."""
         return bins_of(self.grid)[owned.first : owned.last]
 
+    def columns_of(self, parties: Sequence[str]) -> NDArray[np.bool_]:
+        """Which columns belong to these parties, or to the active one."""
+        found = np.zeros(self.grid.n_columns, np.bool_)
+        for owned in self.owned:
+            found[owned.first : owned.last] = owned.party == self.own or owned.party in parties
+        return found
+
 
 def bins_of(grid: Grid) -> NDArray[np.int64]:
     """How many bins each column has, the one for missing values included."""
@@ -126,8 +138,18 @@ def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
 class VerticalRows:
     """The active party's side: its own rows, and everybody's columns."""
 
-    def __init__(self, ask: Ask, own: LocalRows, joint: Joint, cipher: Cipher, most_nodes: int, done: int = 0) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        own: LocalRows,
+        joint: Joint,
+        cipher: Cipher,
+        most_nodes: int,
+        done: int = 0,
+        asks: Asks | None = None,
+    ) -> None:
         self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
         self.bits = own.settings.scales.bits
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
         self.groups = {party: n for party, n in asked.items() if n}
@@ -145,10 +167,14 @@ class VerticalRows:
         return self.own.clipped
 
     def start_round(self, round_: int) -> None:
-        """A new key; nothing is said yet."""
+        """A new key, where anybody is asked; nothing is said yet."""
         self.own.start_round(round_)
         self.round, self.level = round_, 0
-        self.secret: SecretKey = self.cipher.new_key(self.own.threads)
+        asked = self.asks(round_)
+        self.asked = {party: n for party, n in self.groups.items() if party in asked}
+        """Sums of a node by the parties that this round asks."""
+        if self.asked:
+            self.secret: SecretKey = self.cipher.new_key(self.own.threads)
         self.own_gradients = _native.narrow(self.own.pairs, self.bits)
         self.moves = NO_MOVES
 
@@ -156,12 +182,13 @@ class VerticalRows:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
         opened: dict[str, NDArray[np.int64]] = {}
-        asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
-        if self.groups:
+        self.told_counts: dict[str, NDArray[np.int64]] = {}
+        if self.asked:
+            asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
             sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
             opened = self._opened(self._request(nodes, sealed), asked.plan)
         self.level += 1
-        return self._joined(nodes, opened)
+        return self._joined(self.own.histograms(nodes), opened)
 
     def _sealed(self, asked: "Asked") -> bytes:
         if asked.plan is None:
@@ -176,23 +203,23 @@ class VerticalRows:
 
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        n_sums = 2 * len(request.nodes.tree) * max(self.groups.values())
-        answers = self.ask(dict.fromkeys(self.groups, request), min(MOST_SMALL + BYTES_A_SUM * n_sums, MOST_BYTES))
-        if plan is None:
-            return {}
+        n_sums = 2 * len(request.nodes.tree) * max(self.asked.values())
+        answers = self.ask(dict.fromkeys(self.asked, request), min(MOST_SMALL + BYTES_A_SUM * n_sums, MOST_BYTES))
         opened = {}
         for party, answer in answers.items():
-            if not isinstance(answer, SealedSums):
+            if not isinstance(answer, SealedSums | CountedSums):
                 raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-            sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
-            opened[party] = self.secret.open_sums(sums)
+            if isinstance(answer, CountedSums):
+                self.told_counts[party] = answer.counts
+            if plan is not None:
+                sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
+                opened[party] = self.secret.open_sums(sums)
         return opened
 
-    def _joined(self, nodes: Nodes, opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Own and opened sums side by side, in the order of all columns; each node's total last."""
         offsets = self.joint.grid.offsets.astype(np.int64)
-        own = self.own.histograms(nodes)
-        out = np.zeros((len(nodes.tree), int(offsets[-1]) + 1, 2), np.int64)
+        out = np.zeros((len(own), int(offsets[-1]) + 1, own.shape[-1]), np.int64)
         out[:, -1] = total = own[:, -1]
         for owned in self.joint.owned:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
@@ -202,9 +229,15 @@ class VerticalRows:
                 out[:, here] = completed(opened.get(owned.party), self.joint.bins(owned), total)
         return out
 
-    def counts(self, nodes: Nodes) -> NDArray[np.int64]:  # noqa: ARG002  # the plan refuses what would need it
-        """Rows per bin are not asked for."""
-        raise ProtocolError("Rows per bin cannot be counted in a vertical run; use min_child_rows = 1.")
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known here: how many rows each bin of the passive columns has at these nodes."""
+        own, told = self.own.counts(nodes)[:, :, None], {}
+        for party, n in self.asked.items():
+            counts = self.told_counts.get(party, _NONE)
+            if len(counts) != len(nodes.tree) * n or (counts < 0).any():
+                raise ProtocolError(f"Party {party!r} did not count the rows of the nodes it was asked about.")
+            told[party] = counts.reshape(len(nodes.tree), n, 1)
+        return np.ascontiguousarray(self._joined(own, told)[:, :, 0])
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """What becomes known here: the sides of all rows at the cuts of passive columns."""
@@ -286,7 +319,7 @@ class Asked(NamedTuple):
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums of all bins: the last of each column is what the others leave of the node's total."""
-    out = np.zeros((len(total), int(bins.sum()), 2), np.int64)
+    out = np.zeros((len(total), int(bins.sum()), total.shape[-1]), np.int64)
     ends = np.cumsum(bins)
     last = np.zeros(int(bins.sum()), np.bool_)
     last[ends - 1] = True

@@ -4,14 +4,14 @@ Sees in the clear.  Its own table; of the others' columns how many bins they hav
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ProtocolError, RunError
+from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
 from hedgerow.messages import AskColumns, Done, KeepPart, NamedColumns, OwnColumns
 from hedgerow.model import ClassLabel, Model, Ownership
 from hedgerow.plan import Plan
@@ -25,8 +25,9 @@ from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.noted_rows import NotedRows
 from hedgerow.protocols.own_sets import OwnSets
-from hedgerow.protocols.passive import rows_digest
+from hedgerow.protocols.passive import ONCE_MORE, rows_digest
 from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.taking_part import asked
 from hedgerow.protocols.vertical import Joint, VerticalRows
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -86,7 +87,8 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
         label=goal.label,
         threads=threads,
     )
-    return prepared(table, plan.params, task)
+    # Constraints are of everybody's columns, which are not known yet.
+    return prepared(table, replace(plan.params, monotone_constraints=()), task)
 
 
 def grow(
@@ -102,9 +104,14 @@ def grow(
     """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
-    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
-    rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done)
+    most_nodes = n_trees * (plan.params.n_estimators + ONCE_MORE) << max(plan.params.max_depth - 1, 0)
+
+    def asks(round_: int) -> tuple[str, ...]:
+        return asked(plan, round_, circle.present)
+
+    rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done, asks)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
+    growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
         rows if learnt is None else NotedRows(rows, learnt),
         growth,
@@ -119,7 +126,8 @@ def grow(
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(secrets.token_hex(16), plan.active, owned)
-    model = replace(ready.model(grown, columns_of(joint, ready.columns)), ownership=ownership)
+    whole = ready.model(grown, columns_of(joint, ready.columns))
+    model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(circle, joint, ownership.model, model.forest.n_trees)
     return model
 
@@ -147,8 +155,8 @@ def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(circle: Circle, ready: Ready) -> Joint:
-    """Everybody's columns by number, once it is sure that all have the same rows."""
+def columns_of_all(circle: Circle, ready: Ready, before: Common | None = None) -> Joint:
+    """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
     plan, held_out = circle.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
     told = {}
@@ -157,7 +165,41 @@ def columns_of_all(circle: Circle, ready: Ready) -> Joint:
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
         _check_columns(party, answer)
         told[party] = answer
-    return Joint.of(plan.active, ready.fixed.grid, told, plan.names)
+    if before is not None:
+        told |= _lost_columns(plan, told, len(ready.columns), before.columns)
+    joint = Joint.of(plan.active, ready.fixed.grid, told, plan.names)
+    _check_constraints(plan, columns_of(joint, ready.columns))
+    return joint
+
+
+def _lost_columns(
+    plan: Plan, told: Mapping[str, OwnColumns], n_own: int, columns: Sequence[Column]
+) -> dict[str, OwnColumns]:
+    """Columns of parties that are lost keep their numbers, with one bin each: nothing can be cut there."""
+    found, first = {}, 0
+    for party in plan.names:
+        if party == plan.active or party in told:
+            first += n_own if party == plan.active else len(told[party].n_values)
+            continue
+        n = 0
+        while first + n < len(columns) and columns[first + n].name == f"{party}:{n}":
+            n += 1
+        kinds = np.array([column.kind == "categorical" for column in columns[first : first + n]], np.bool_)
+        found[party] = OwnColumns(np.ones(n, np.int64), np.zeros(n, np.bool_), kinds)
+        first += n
+    return found
+
+
+def _check_constraints(plan: Plan, columns: tuple[Column, ...]) -> None:
+    """A sign for each column of all parties, in the order of the plan."""
+    signs = plan.params.monotone_constraints
+    if signs and len(signs) != len(columns):
+        raise ParameterError(
+            f"monotone_constraints has {len(signs)} entries; the parties together have {len(columns)} columns."
+        )
+    for sign, column in zip(signs, columns, strict=False):
+        if sign and column.kind == "categorical":
+            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
 
 
 def _check_columns(party: str, told: OwnColumns) -> None:
@@ -183,7 +225,7 @@ def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
 
 
 def _hand_out(circle: Circle, joint: Joint, model: str, n_trees: int) -> None:
-    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive()}
+    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in circle.present}
     for party, answer in circle.ask_each(requests).items():
         if not isinstance(answer, Done):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where its part was to be kept.")

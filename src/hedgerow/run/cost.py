@@ -247,7 +247,7 @@ def _aligning(n: int, n_ids: int) -> Iterator[Line]:
 
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
-    rounds, width, cut = plan.params.n_estimators, _per_round(plan, shape), _levels(plan, shape)
+    rounds, width, cut = _rounds_asked(plan), _per_round(plan, shape), _levels(plan, shape)
     asked = [1, *(ceil(n / 2) for n in cut[1:])]
     drawn = ceil(n_rows * plan.params.subsample)
     sizes = Sizes(drawn, width, shape.n_bins - shape.columns, shape.columns)
@@ -256,14 +256,26 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     moved = sum(n * MOVE for n in cut[:-1]) * width + (len(cut) - 1) * bits
     keys = sum(step.key + step.sealed for step in steps)
     yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
-    yield Line("SealedSums", rounds * len(cut), rounds * sum(step.returned for step in steps))
+    returned = sum(step.returned for step in steps)
+    if plan.params.min_child_rows > 1:
+        counts = sum(asked) * width * sizes.groups * WORD
+        yield Line("CountedSums", rounds * len(cut), rounds * (returned + counts))
+    else:
+        yield Line("SealedSums", rounds * len(cut), rounds * returned)
     yield Line("AskSides", rounds * len(cut), rounds * sum(cut) * CUT * width * share, trip=True)
     yield Line("Sides", rounds * len(cut), rounds * len(cut) * bits * share)
-    yield Line("EndRound", rounds, rounds * WORD, trip=True)
-    yield Line("Done", rounds, rounds)
+    every = plan.params.n_estimators
+    yield Line("EndRound", every, every * WORD, trip=True)
+    yield Line("Done", every, every)
 
 
 # Sizes
+
+
+def _rounds_asked(plan: Plan) -> int:
+    """Rounds in which the mean passive party is asked for anything but whether they are complete."""
+    n = len(plan.answering)
+    return ceil((plan.params.n_estimators - plan.local_trees) * plan.drawn(n) / n)
 
 
 def _share(plan: Plan) -> float:

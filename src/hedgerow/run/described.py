@@ -143,7 +143,8 @@ class RunFile:
         privacy = self.privacy
         return Plan(
             self.name, members, self.goal, self.params, method="vertical", protection=privacy.protection,
-            on_loss=privacy.on_loss, active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
+            party_share=privacy.party_share, local_trees=privacy.local_trees, on_loss=privacy.on_loss,
+            active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
             align=privacy.align, most_ids=privacy.most_ids, coordinator=coordinator,
         )  # fmt: skip
 
@@ -164,10 +165,12 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     own_rows = share > 0 or any(entry.valid is not None for entry in parties)
     follows = method not in WHOLE_TREES
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
+    sealed = method == "vertical" and privacy.protection != "plain"
+    few_bits = sealed and data.task == "classify" and data.weight is None
     run = RunFile(
         path, name, method, head.path("folder") or folder / "runs" / name, data, partition, parties, share, privacy,
         trees.goal(data.task, data.label, follows and (own_rows or asked)),
-        trees.params(method in ("horizontal", "vertical")), driver, tuple(notes), head.path("model"),
+        trees.params(method in ("horizontal", "vertical"), few_bits), driver, tuple(notes), head.path("model"),
         active_of(sections, method, names),
     )  # fmt: skip
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))

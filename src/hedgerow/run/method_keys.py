@@ -64,7 +64,7 @@ def _check_vertical(sections: Sections) -> None:
     for section, keys, why in (
         (
             privacy,
-            ("allow_two", "party_share", "cut_points", "columns", "column_names"),
+            ("allow_two", "cut_points", "columns", "column_names"),
             "in which the parties have different columns",
         ),
         (privacy, ("opener",), "in which the active party opens the sums"),
@@ -123,6 +123,9 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
         raise privacy.wrong("protection", f'= "{protection}" is for methods horizontal and vertical; leave it out.')
     if method in WHOLE_TREES and "opener" in privacy:
         raise privacy.wrong("opener", f"does not go with method {method}, in which no sums are opened; leave it out.")
+    if method not in BASELINES and "local_trees" in privacy:
+        raise privacy.wrong("local_trees", f"does not go with method {method}, in which every party has labels; leave "
+                                           "it out.")  # fmt: skip
 
 
 def _check_whole_trees(sections: Sections, method: str) -> None:

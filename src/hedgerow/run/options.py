@@ -77,6 +77,8 @@ class PrivacyOptions:
     column_names: ColumnNames = "open"
     opener: str = ""
     """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
+    local_trees: int = 0
+    """Rounds of a vertical run that are grown from the active party's own columns only."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""

@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "validation": ("share",),
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
-        "link_mbit", "align", "most_ids", "column_names", "opener",
+        "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -140,6 +140,7 @@ class Sections:
             most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
             column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
             opener=section.text("opener") or "",
+            local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

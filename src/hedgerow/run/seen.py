@@ -41,8 +41,9 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
         ids = ALIGNING if plan.align == "private" else ()
+        sums = m.CountedSums if plan.params.min_child_rows > 1 else m.SealedSums
         return (
-            *kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
+            *kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, sums, m.AskSides, m.Sides,
             m.EndRound, m.KeepPart,
         )  # fmt: skip
     if plan.method != "horizontal":
@@ -51,10 +52,10 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
         joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
-    sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
+    summed = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
-    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, sums)
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, summed)
 
 
 def sights(plan: Plan) -> list[Sight]:
@@ -134,8 +135,16 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
     yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    if plan.params.min_child_rows > 1:
+        yield f"{own} learns how many rows each bin of a numbered column has at each node (min_child_rows)."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
+    if plan.local_trees:
+        yield f"Of the first {plan.local_trees} rounds of trees passive parties learn only that they were grown."
+    if plan.party_share < 1:
+        yield "Everybody knows which passive parties are drawn for a tree; the others learn only that it was grown."
+    if plan.on_loss == "continue":
+        yield "If a party is lost, the others are told, and sums and sides of the tree under way are asked for again."
     if plan.align == "private":
         yield from _of_ids(plan)
     else:

@@ -77,8 +77,9 @@ def federated_plan(
     if isinstance(federation, Vertical):
         if align == "private":
             notes.append("Only rows are used whose ids all parties have.")
-        ciphered_by = ciphered(federation.privacy)
-        return Plan(name, who, goal, params, method="vertical", active=active, align=align, **ciphered_by)
+        chosen: dict[str, Any] = {"local_trees": federation.local_trees, "party_share": federation.party_share}
+        chosen |= ciphered(federation.privacy)
+        return Plan(name, who, goal, params, method="vertical", active=active, align=align, **chosen)
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
         return Plan(name, who, goal, params, method=federation.order, protection="plain")

@@ -1,5 +1,6 @@
 """Which rows and columns a tree sees: drawn by a hash of (seed, round, what it is), alike in every layout."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,11 +31,13 @@ class ColumnSampler:
     by_tree: float
     by_node: float
     seed: int
+    among: Callable[[int], NDArray[np.bool_]] | None = None
+    """Which columns are there at all in a round; None: every one, always."""
 
     def allowed(self, round_: int, nodes: Nodes) -> NDArray[np.bool_]:
         """A row for each node, or no row where all columns are allowed."""
         if self.by_tree >= 1 and self.by_node >= 1:
-            return _ALL
+            return self._every(round_, len(nodes.tree))
         trees = {int(t): self._of_tree(round_, int(t)) for t in np.unique(nodes.tree)}
         masks = np.stack([trees[int(t)] for t in nodes.tree])
         if self.by_node < 1:
@@ -42,8 +45,14 @@ class ColumnSampler:
                 masks[i] = self._of_node(masks[i], round_, int(tree), int(node))
         return masks
 
+    def _every(self, round_: int, n_nodes: int) -> NDArray[np.bool_]:
+        there = None if self.among is None else self.among(round_)
+        return _ALL if there is None or there.all() else np.tile(there, (n_nodes, 1))
+
     def _of_tree(self, round_: int, tree: int) -> NDArray[np.bool_]:
         every = np.arange(self.n_columns, dtype=np.uint64)
+        if self.among is not None:
+            every = every[self.among(round_)]
         return self._least(every, self.by_tree, _stream(TREE_COLUMNS, round_, tree), 0)
 
     def _of_node(self, mask: NDArray[np.bool_], round_: int, tree: int, node: int) -> NDArray[np.bool_]:
