@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.errors import ProtocolError
 from hedgerow.plan import Goal
+from hedgerow.policy import ALLOW_ALL
 from hedgerow.transports.inproc import InProcess
 from hedgerow.wire import Corridor, decode_answer, decode_request, encode, sized
 
@@ -27,15 +29,19 @@ def decode(frame: bytes, sender: str = "driver"):
 def real_frames():
     """One frame of every kind."""
     found = {}
-    for plan in ({}, {"cut_points": "local"}, {"protection": "plain"}, {"method": "bagging", "protection": "plain"}):
+    private = {"column_names": "private"}
+    whole_trees = {"method": "bagging", "protection": "plain"}
+    for plan in ({}, {"cut_points": "local"}, {"protection": "plain"}, private, whole_trees):
         training, validation = partition.hold_out(two_class(3), 0.2)
         follow = "method" not in plan
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
         fed.model()
         found |= {one.kind: one for one in fed.heard}
-    fed = vertical()
-    fed.model()
-    return {one.kind: one for one in fed.heard} | found
+    for policy in (ALLOW_ALL, replace(ALLOW_ALL, tell_columns="names")):
+        fed = vertical(policy=policy)
+        fed.model()
+        found = {one.kind: one for one in fed.heard} | found
+    return found
 
 
 REAL = real_frames()

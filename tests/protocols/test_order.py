@@ -21,7 +21,7 @@ COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1
 
 
 def every_request():
-    fed = Federation(two_class(3), TINY)
+    fed = Federation(two_class(3), TINY, column_names="private")
     fed.model()
     beside = vertical(TINY)
     beside.model()

@@ -224,7 +224,8 @@ class Party:
         if self.shared_names is not None:
             return self.shared_names.answer(request)
         if self.sets is None or isinstance(request, m.AskProofs | m.AskCommonColumns):
-            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}, or not yet.")
+            name = type(request).__name__
+            raise ProtocolError(f"The plan of this run does not allow {name}, or it comes before the introduction.")
         return self.sets.answer(request)
 
     def _own_tables(self) -> Tables:
@@ -237,7 +238,8 @@ class Party:
         own, valid = self._own_tables() if self.sets is None else self.sets.tables
         if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
             raise DataError(
-                "The rows of this party are not those of the active party, in the same order; align them by their ids."
+                "The rows of this party are not those of the active party, in the same order; align them by their ids "
+                '(align = "private").'
             )
         if self.passive is None:
             self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms())

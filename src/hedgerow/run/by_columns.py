@@ -52,11 +52,11 @@ def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes:
     return own, None if valid is None else table(valid, width_of(options, valid, own.columns))
 
 
-def check_ids(plan_most: int, pair: Pair) -> None:
+def check_ids(most: int, pair: Pair) -> None:
     """Refuse rows that cannot be aligned: without ids, too many, or with an id twice."""
     for table in pair:
         if table is not None and table.n_rows:
-            own_sets.check_ids(own_sets.texts_of(table), plan_most)
+            own_sets.check_ids(own_sets.texts_of(table), most)
 
 
 def common_rows(tables: Mapping[str, Table]) -> dict[str, Table]:
