@@ -4,8 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from asked import Prediction
 from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
 from hedgerow import messages as m
+from hedgerow import parts
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
@@ -24,8 +26,12 @@ def every_request():
     fed = Federation(two_class(3), TINY, column_names="private")
     fed.model()
     beside = vertical(TINY)
-    beside.model()
-    heard = {type(one.message): one.message for one in (*beside.heard, *fed.heard) if one.sender == "driver"}
+    asked = Prediction(beside.model(), {n: parts.decoded(part, n) for n, part in beside.kept.items()}, beside.tables)
+    asked.leaves()
+    opened = Federation(two_class(3), TINY, protection="lattice", opener="party1")
+    opened.model()
+    everything = (*opened.heard, *asked.heard, *beside.heard, *fed.heard)
+    heard = {type(one.message): one.message for one in everything if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     assert set(heard) == set(m.REQUESTS)
     return heard
@@ -42,7 +48,7 @@ def test_before_columns_are_agreed_a_party_gives_no_sum():
     party, _ = stopped(lambda r: isinstance(r, m.Agree))
     for kind, request in every_request().items():
         if kind not in (m.Propose, m.Introduce, m.Agree, m.Farewell):
-            refuses(party, request, "before|does not allow")
+            refuses(party, request, "before|does not allow|not the opener")
 
 
 def test_before_the_trees_have_begun_no_gradients_are_summed():

@@ -108,7 +108,7 @@ class Attacker:
             for channel, rows in enumerate(named[-1]):
                 numbered[rows, channel] = 1 << np.arange(len(rows))
         sealed = self.secret.seal_rows(numbered[asked.rows], asked.plan).encode()
-        key = self.secret.public.encode()
+        key = self.secret.public.encode() if level == 0 else b""
         answer = self.say(m.AskSealedSums(round_, level, moves, m.NodeList(*nodes), key, sealed))
         sums = self.secret.public.read_sums(answer.sealed_sums, asked.plan, int(self.passive.widths.sum()))
         opened = self.secret.open_sums(sums)

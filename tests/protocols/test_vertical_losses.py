@@ -100,7 +100,7 @@ def test_the_tree_under_way_is_grown_again_without_the_lost_columns(stage, prote
 def test_rows_take_the_default_direction_at_the_cuts_of_a_party_that_is_lost():
     fed = vertical()
     model = fed.model(transport=losing(fed, STAGES["sides"], LOST))
-    whole = joined(fed, model)
+    whole = replace(joined(fed, model), ownership=None)
     assert whole.names == ("f4", "party2:0", "f1", "f2", "f3")
     absent = in_order(4, 1, 2, 3).widened([whole.columns[1]])
     full = np.array(absent.aligned(whole.columns).values)

@@ -50,8 +50,6 @@ MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
 REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
-ONCE_MORE = 16
-"""Rounds that may be grown again after losses, beside as many as the run has; sums given are counted for good."""
 GAVE = "gave"
 """The line of the party's log that counts them."""
 
@@ -130,7 +128,7 @@ class PassiveRows:
         trees, width = request.n_trees, int(self.widths.sum())
         fits = 1 <= trees <= MOST_TREES and trees * self.own.matrix.n_rows <= MOST_PLACES and request.groups >= width
         least = 2 * width * trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
-        self.most_sums = REPEATS * least // self.params.n_estimators * (self.params.n_estimators + ONCE_MORE)
+        self.most_sums = REPEATS * least
         if not fits or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         self._check_sizes(request)

@@ -25,7 +25,7 @@ from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.noted_rows import NotedRows
 from hedgerow.protocols.own_sets import OwnSets
-from hedgerow.protocols.passive import ONCE_MORE, rows_digest
+from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import asked
 from hedgerow.protocols.vertical import Joint, VerticalRows
@@ -104,7 +104,7 @@ def grow(
     """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
-    most_nodes = n_trees * (plan.params.n_estimators + ONCE_MORE) << max(plan.params.max_depth - 1, 0)
+    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, circle.present)
