@@ -92,7 +92,7 @@ class Party:
         out = encode(reply)
         given = 0 if self.passive is None else self.passive.returned
         self._note("sent", reply, out, **({"sums_so_far": given} if given != self.given else {}))
-        if given != self.given and self.owner.durable:
+        if self.owner.durable and isinstance(request, m.EndRound):
             self.log.sync()
         self.given = given
         return out
