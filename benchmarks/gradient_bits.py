@@ -24,7 +24,7 @@ RUNS = {50: (5, 6, 7, 8, 9, 10), 200: (7, 8)}
 """Numbers of bits by numbers of trees."""
 QUICK_RUNS = {50: (FEW_BITS,)}
 FULL_PRECISION = 31
-SEEDS, QUICK_SEEDS = 5, 1
+SEEDS = 5
 LOST_AT_MOST = NotBelowPeer(0.001)
 
 
@@ -39,7 +39,7 @@ def run(request: Request) -> Iterator[Row]:
 
 def rows_of(data: DataSet, request: Request) -> Iterator[Row]:
     """The rows of one set."""
-    splits = list(shuffled(data.load(), QUICK_SEEDS if request.quick else SEEDS))
+    splits = list(shuffled(data.load(), SEEDS))
     for trees, every in (QUICK_RUNS if request.quick else RUNS).items():
         full = scores(request, splits, trees, FULL_PRECISION)
         for bits in every:

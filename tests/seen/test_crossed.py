@@ -69,15 +69,16 @@ def test_every_message_that_is_declared_crosses_in_some_run():
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_plain_sums_quantiles_and_whole_trees_cross_only_where_the_plan_says_so(run):
+def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_says_so(run):
     crossed = {one.kind for one in heard_in(**RUNS[run])}
     expected = {
         "plain": {"PlainSums"},
         "local cuts": {"LocalCuts"},
         "bagging": {"OwnTrees"},
         "sequential": {"OwnTrees"},
+        "counted": {"CountedSums"},
     }
-    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees"} == expected.get(run, set())
+    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees", "CountedSums"} == expected.get(run, set())
 
 
 def test_every_party_hears_the_same():
