@@ -99,6 +99,8 @@ class Party:
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
+            if Plan.read(request.plan).method == "predict":
+                raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
             return self.member.consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
