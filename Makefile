@@ -34,7 +34,7 @@ $(BUILT): $(TOOLS) $(RUST)
 
 build: $(BUILT)  ## Create .venv, install the release build and the tools; quick when nothing changed.
 
-demo: build  ## Train on built-in data, print a table and the path of a picture.
+demo: build  ## Three organisations learn together on built-in data, as real processes; under a minute.
 	$(BIN)/python -m hedgerow.demo
 
 check: build  ## Lint, types, floors, stubs.

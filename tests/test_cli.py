@@ -393,11 +393,24 @@ def test_control_c_ends_training_with_one_sentence_and_no_model(here: Path) -> N
     assert sorted(path.name for path in here.iterdir()) == ["test.csv", "train.csv"]
 
 
-def test_the_demo_prints_a_table_and_writes_a_picture_and_a_model(here: Path) -> None:
+def test_the_demo_runs_three_organisations_as_processes_and_prints_one_table(here: Path) -> None:
     command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.count("breast cancer") == 5
-    assert done.stdout.endswith("together and in one place: the same forest, bit for bit\n")
-    assert "rmse" in done.stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    table = done.stdout[done.stdout.index("each has") : done.stdout.index("each has some of the pictures:")]
+    assert table.count("some of the pictures") == table.count("a part of each picture") == 3
+    assert done.stdout.count("the same forest, bit for bit.") == 2
+    assert done.stdout.count("Who saw what") == 2
     assert (here / "shown" / "model.png").read_bytes().startswith(b"\x89PNG")
-    assert load_model(here / "shown" / "model.json").classes == ("benign", "malignant")
+    assert load_model(here / "shown" / "model.json").classes == ("even", "odd")
+    certificates = {file.read_bytes() for file in (here / "shown" / "columns").glob("*/own.pem")}
+    assert len(certificates) == 3
+
+
+def test_the_demo_leaves_a_folder_alone_that_is_none_of_its_own(here: Path) -> None:
+    (here / "shown" / "rows").mkdir(parents=True)
+    (here / "shown" / "rows" / "mine.txt").write_text("mine")
+    command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.endswith("no demonstration; name another folder with --out.\n")
+    assert (here / "shown" / "rows" / "mine.txt").read_text() == "mine"

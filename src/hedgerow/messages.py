@@ -366,7 +366,7 @@ class AskSealedSums(Request, frozen=True, tag=15):
     level: Annotated[int, clear("which level of the trees")]
     moves: Annotated[Moves, clear("which rows share a node: sides of all rows at the cuts of the level before")]
     nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
-    public_key: Annotated[bytes, clear("the active party's public key, new for every tree")]
+    public_key: Annotated[bytes, clear("the active party's public key: new for every tree, told once")]
     sealed_gradients: Annotated[bytes, sealed("gradients and hessians of the rows at these nodes")]
 
 

@@ -60,7 +60,7 @@ def test_gradients_are_sealed_once_in_a_tree():
 
 def test_the_key_stays_the_same_in_a_tree():
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    refuses(party, replace(request, public_key=b"another"), "a second time in one tree")
+    refuses(party, replace(request, public_key=b"another"), "another key in the middle of a tree")
 
 
 @pytest.mark.parametrize("change", [{"level": 2}, {"level": 0}, {"round": 1}, {"round": 1, "level": 0}, {"round": -1}])

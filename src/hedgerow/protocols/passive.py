@@ -115,6 +115,7 @@ class PassiveRows:
     def sums(self, request: AskSealedSums) -> SealedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun = self._follow(request)
+        self._take_key(request)
         nodes = nodes_of(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
             raise ProtocolError("The active party asks for nodes that are not at the lowest level, or twice.")
@@ -126,13 +127,12 @@ class PassiveRows:
         if self.returned > begun.run_sums:
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         if asked.sealed_now(request.level):
-            self.sealed_gradients, self.public_key = request.sealed_gradients, request.public_key
+            self.sealed_gradients = request.sealed_gradients
             self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)
-        elif request.sealed_gradients or request.public_key != self.public_key:
+        elif request.sealed_gradients:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
-        public = self.cipher.read_public_key(self.public_key, self.threads)
-        sealed = public.read_rows(self.sealed_gradients, asked.plan)
-        return SealedSums(public.group_sums(sealed, self.selection, asked.nodes).encode())
+        sealed = self.public.read_rows(self.sealed_gradients, asked.plan)
+        return SealedSums(self.public.group_sums(sealed, self.selection, asked.nodes).encode())
 
     def _follow(self, request: AskSealedSums) -> BeginSealed:
         """Begin the next round, or move the rows as told."""
@@ -146,6 +146,13 @@ class PassiveRows:
             self._move(request.moves)
         return self.begun
 
+    def _take_key(self, request: AskSealedSums) -> None:
+        """One key for each tree, given with its first step."""
+        if request.level == 0:
+            self.public = self.cipher.read_public_key(request.public_key, self.threads)
+        elif request.public_key:
+            raise ProtocolError("The active party gives another key in the middle of a tree.")
+
     def _start(self, round_: int, n_trees: int) -> None:
         if round_ >= self.params.n_estimators:
             raise ProtocolError(f"The active party grows more than the {self.params.n_estimators} rounds of the plan.")
@@ -157,7 +164,7 @@ class PassiveRows:
         self.cuts: list[Cuts] = []
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
         """The sides that were told at nodes of the lowest level."""
-        self.sealed_gradients = self.public_key = b""
+        self.sealed_gradients = b""
 
     def _move(self, moves: Moves) -> None:
         nodes = nodes_of(moves.tree, moves.node)

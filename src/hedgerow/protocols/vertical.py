@@ -166,7 +166,7 @@ class VerticalRows:
         return self.secret.seal_rows(values, asked.plan).encode()
 
     def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
-        key, moves = self.secret.public.encode(), self.moves
+        key, moves = self.secret.public.encode() if self.level == 0 else b"", self.moves
         self.moves = NO_MOVES
         return AskSealedSums(self.round, self.level, moves, NodeList(*nodes), key, sealed)
 
