@@ -294,7 +294,7 @@ def test_a_party_that_trains_does_not_consent_to_a_prediction(made, rows):
     """Its policy says what a training may show, and a prediction's rules are others."""
     fed = Federation(parties_of(), params_of(), method="vertical", protection="plain", active="party1")
     plan = Prediction(*made, rows).plan
-    refuses(fed.parties["party2"], Propose(plan.text, b"", b""), "proposes a prediction, and this party is here to train")
+    refuses(fed.parties["party2"], Propose(plan.text, b"", b""), "this party is here to train")
 
 
 def test_a_plan_of_a_prediction_names_the_active_party_and_the_model():

@@ -99,9 +99,7 @@ class Party:
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
-            if Plan.read(request.plan).method == "predict":
-                raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
-            return self.member.consent(request)
+            return self._consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
         summed = self.plan.method == "horizontal"
@@ -120,6 +118,12 @@ class Party:
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _consent(self, request: m.Propose) -> m.Consent:
+        """A policy's rules for predictions are others than for training, so that one is not taken for the other."""
+        if Plan.read(request.plan).method == "predict":
+            raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
+        return self.member.consent(request)
 
     @property
     def plan(self) -> Plan:
