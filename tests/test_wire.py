@@ -10,8 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from asked import Prediction
 from federated import Federation, params_of, two_class, vertical
 from hedgerow import messages as m
+from hedgerow import parts
 from hedgerow.data import partition
 from hedgerow.errors import ProtocolError
 from hedgerow.plan import Goal
@@ -41,7 +43,10 @@ def real_frames():
         fed = vertical(policy=policy)
         fed.model()
         found = {one.kind: one for one in fed.heard} | found
-    return found
+    fed = vertical()
+    asked = Prediction(fed.model(), {name: parts.decoded(part, name) for name, part in fed.kept.items()}, fed.tables)
+    asked.leaves()
+    return {one.kind: one for one in (*asked.heard, *fed.heard)} | found
 
 
 REAL = real_frames()

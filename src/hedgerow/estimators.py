@@ -134,7 +134,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
 
     def _means(self, X: Any) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class."""
-        return self.model_.means(self._scores(X))
+        scores = self._scores(X)
+        return self.model_.means(scores)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -227,7 +228,8 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """The likeliest class of each row."""
-        return np.asarray(self.classes_[self._means(X).argmax(axis=1)])
+        means = self._means(X)
+        return np.asarray(self.classes_[means.argmax(axis=1)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Raw scores: one a row for two classes, else one a class."""

@@ -19,6 +19,7 @@ replace = msgspec.structs.replace
 EMPTY = m.Trees(
     *(np.empty(0, kind) for kind in ("i4", "f4", "?", "i4", "i4", "u8", "f4", "f8", "f4")), np.zeros(1, int)
 )
+WAYS = ("i4", "i4", "i4", "u2")
 COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1, 32, np.uint8))
 
 
@@ -33,6 +34,7 @@ def every_request():
     everything = (*opened.heard, *asked.heard, *beside.heard, *fed.heard)
     heard = {type(one.message): one.message for one in everything if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
+    heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}
     assert set(heard) == set(m.REQUESTS)
     return heard
 

@@ -13,7 +13,7 @@ from hedgerow.audit import AuditLog
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ModelError, ParameterError, PolicyError, ProtocolError
-from hedgerow.messages import AskKnown, AskWays, Done, EndRound, Farewell, Known, Sides
+from hedgerow.messages import AskKnown, AskWays, Done, EndRound, Farewell, Known, Propose, Sides
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.protocols import predict
@@ -278,7 +278,7 @@ def test_no_batch_is_larger_than_agreed_and_none_is_empty(made, rows):
 @pytest.mark.parametrize("training", [Farewell(b""), EndRound(0)], ids=lambda request: type(request).__name__)
 def test_what_belongs_to_training_is_refused(made, rows, training):
     own = Prediction(*made, rows).consented().answering["party2"]
-    refuses(own, training, f"does not allow {type(training).__name__}")
+    refuses(own, training, f"to predict, does not allow {type(training).__name__}")
 
 
 def test_a_plan_of_training_is_refused(made, rows):
@@ -288,6 +288,13 @@ def test_a_plan_of_training_is_refused(made, rows):
     fresh.circle.plan = plan
     with pytest.raises(ProtocolError, match="another model"):
         fresh.consented()
+
+
+def test_a_party_that_trains_does_not_consent_to_a_prediction(made, rows):
+    """Its policy says what a training may show, and a prediction's rules are others."""
+    fed = Federation(parties_of(), params_of(), method="vertical", protection="plain", active="party1")
+    plan = Prediction(*made, rows).plan
+    refuses(fed.parties["party2"], Propose(plan.text, b"", b""), "this party is here to train")
 
 
 def test_a_plan_of_a_prediction_names_the_active_party_and_the_model():

@@ -84,11 +84,12 @@ class Answering:
     def _reply(self, request: Request) -> Answer:
         if isinstance(request, Propose):
             return self._consent(request)
-        if self.member.agreed_plan.method == "predict" and isinstance(request, AskKnown):
+        name = self.member.agreed_plan.method
+        if isinstance(request, AskKnown):
             return self._known(request)
-        if self.member.agreed_plan.method == "predict" and isinstance(request, AskWays):
+        if isinstance(request, AskWays):
             return self._ways(request)
-        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+        raise ProtocolError(f"The plan of this run, to {name}, does not allow {type(request).__name__}.")
 
     def _consent(self, request: Propose) -> Consent:
         plan = Plan.read(request.plan)

@@ -118,7 +118,7 @@ class Party:
 
     def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
         if isinstance(request, m.Propose):
-            return self.member.consent(request)
+            return self._consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
         if isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
@@ -142,6 +142,12 @@ class Party:
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _consent(self, request: m.Propose) -> m.Consent:
+        """A policy's rules for predictions are others than for training, so that one is not taken for the other."""
+        if Plan.read(request.plan).method == "predict":
+            raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
+        return self.member.consent(request)
 
     def _by_opener(self, request: m.Request, frame: bytes) -> tuple[m.Request, bytes]:
         """What the opener asks; sums and trees are asked for by nobody else."""
