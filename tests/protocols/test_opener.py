@@ -237,7 +237,7 @@ def test_the_opener_begins_only_with_what_can_be_begun():
 def test_a_party_without_an_opener_in_its_plan_chooses_nothing():
     fed = Federation(two_class(3), PARAMS)
     until(fed, lambda r: isinstance(r, m.AskCounts))
-    refuses(fed.parties["party1"], m.GoOn(False), "lets a party choose that is not the opener")
+    refuses(fed.parties["party1"], m.GoOn(False), "does not allow GoOn")
     refuses(fed.parties["party1"], m.FromOpener(b"", b"", b""), "does not allow FromOpener")
 
 

@@ -23,9 +23,11 @@ COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1
 def every_request():
     fed = Federation(two_class(3), TINY)
     fed.model()
-    beside = vertical(TINY)
+    beside, opened = vertical(TINY), Federation(two_class(3), TINY, protection="lattice", opener="party1")
     beside.model()
-    heard = {type(one.message): one.message for one in (*beside.heard, *fed.heard) if one.sender == "driver"}
+    opened.model()
+    all_heard = (*opened.heard, *beside.heard, *fed.heard)
+    heard = {type(one.message): one.message for one in all_heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     assert set(heard) == set(m.REQUESTS)
     return heard
