@@ -89,10 +89,12 @@ RUN_FILE = {
     },
     "privacy": {
         "protection": "horizontal. masked: the driver reads sums over all parties only. plain: it reads every party's "
-        "own sums, from which rows can be reconstructed. Vertical. lattice, paillier: passive parties get "
+        "own sums, from which rows can be reconstructed. lattice, paillier: it reads no sums; the opener reads "
+        "those over all parties. Vertical. lattice, paillier: passive parties get "
         "sealed gradients. plain: they read every gradient, and with it the labels",
         "i_accept_disclosure": "must be true for plain",
-        "allow_two": "lets two real parties run under masks, each of which can learn the other's sums; every owner's "
+        "allow_two": "lets two real parties run under masks, each of which can learn the other's sums, or with an "
+        "opener, which can; every owner's "
         "policy must allow it too. A simulation of two runs in any case, and says so",
         "on_loss": "what happens [when a party is lost](../how-to/real-parties.md#when-a-party-is-lost)",
         "party_share": "share of the parties drawn for each tree; in a vertical run, of the passive ones",
@@ -100,6 +102,8 @@ RUN_FILE = {
         "driver reads",
         "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
         "key_bits": "bits of Paillier keys",
+        "opener": "horizontal with lattice or paillier: the party that opens the sums over all parties and chooses "
+        "the cuts",
         "link_mbit": "speed of the link in Mbit/s, for which lattice encryption is laid out; without it bytes cost "
         "nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
@@ -158,6 +162,7 @@ RUN_FILE_LIMITS = {
     "privacy.local_trees": "a whole number from 0 to below `n_estimators`",
     "privacy.link_mbit": "a number above 0",
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
+    "privacy.opener": "name of a party",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",
@@ -185,6 +190,7 @@ RUN_FILE_DEFAULTS = {
     "validation.share": "0",
     "privacy.protection": "`masked`; of a vertical run `lattice`",
     "privacy.key_bits": "`3072`",
+    "privacy.opener": "must be given where it is needed",
     "driver.address": "must be given",
     "driver.listen": "`0.0.0.0:` and the port of address",
     "driver.fingerprint": "must be given to run; of a vertical run the active party's",
@@ -194,8 +200,8 @@ RUN_FILE_DEFAULTS = {
 POLICY = {
     "plan": "hash of the one plan that is allowed, as `hedgerow plan` prints it; without it, the plan of this party's "
     "own copy of the run file",
-    "fewest_parties": "least number of parties whose masked sums are added up for a tree",
-    "allow_two": "two masked parties, if the run file has `allow_two` as well",
+    "fewest_parties": "least number of parties whose masked or sealed sums are added up for a tree",
+    "allow_two": "two parties, masked or with an opener, if the run file has `allow_two` as well",
     "allow_plain": "the driver may read this party's own sums; in a vertical run, nothing is sealed",
     "allow_local_cuts": "the driver may read this party's own quantiles",
     "allow_whole_trees": "others may read trees grown on this party's rows alone",
@@ -207,7 +213,7 @@ POLICY = {
     "min_bin_rows": "least rows of this party's own bins in a vertical run: it merges smaller ones, and leaves a "
     "column uncut whose missing values or one of whose categories have fewer",
     "most_trees": "the run's `n_estimators` must be at most this",
-    "min_key_bits": "the Paillier keys of a vertical run must have at least so many bits",
+    "min_key_bits": "Paillier keys must have at least so many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
     "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",
     "columns": "the only columns of the table that are used and named to others",
@@ -222,7 +228,7 @@ CONFIGURATION = {
     "partition": "1 cuts the one file of `data` evenly into `n_parties`, by rows or in a vertical run by columns",
     "partition_mode": "must fit `mode`",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is the lattice of "
-    "a vertical run, and refused of others; `dp` is refused",
+    "a vertical run, and of a horizontal one whose first party opens the sums, and refused of others; `dp` is refused",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",

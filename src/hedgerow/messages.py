@@ -270,7 +270,7 @@ class FromOpener(Request, frozen=True, tag=71):
 class PassSum(Request, frozen=True, tag=72):
     """To the opener alone: what came of its request."""
 
-    sealed_sum: Annotated[bytes, sealed("counts, sums of gradients or of a metric over all parties that were asked")]
+    sealed_sum: Annotated[bytes, sealed("to the opener: counts, sums of gradients or of a metric over all parties")]
     lost: Annotated[tuple[int, ...], clear("parties that were lost meanwhile, by number in the plan")]
 
 

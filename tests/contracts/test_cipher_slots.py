@@ -8,6 +8,7 @@ from ciphers import REFUSED, integers, largest, slots_case, slots_cases, tried, 
 
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.agreed import SlotsPlan
+from hedgerow.privacy.lattice import Lattice
 
 
 def test_scores_are_the_integer_sums(sides):
@@ -83,6 +84,19 @@ def test_scores_are_right_up_to_the_largest_bound_and_refused_beyond(sides, rows
         sides.secret.seal_slots(np.ones((rows, 3), np.int64), with_bound(plan, limit + 1))
     with pytest.raises(REFUSED, match=r"\."):
         sides.public.seal_slots(np.ones((rows, 3), np.int64), with_bound(plan, limit + 1))
+
+
+def test_what_many_seal_without_a_choice_adds_up_or_the_plan_is_refused(sides, rng):
+    plan = SlotsPlan(rows=7, entries=3, bound=50, choices=0, parts=3)
+    parts = [integers(rng, 7, (50,) * 3) for _ in range(3)]
+    if isinstance(sides.cipher, Lattice):
+        with pytest.raises(ParameterError, match="makes no choice"):
+            sides.public.seal_slots(parts[0], plan)
+        return
+    one, two, three = (sides.sent_slots(part, plan, by=sides.public) for part in parts)
+    np.testing.assert_array_equal(sides.opened_slots(one + two + three), sum(parts))
+    with pytest.raises(ParameterError, match=r"\."):
+        sides.public.filtered(one, np.ones((7, 3), bool))
 
 
 def test_sealed_slots_add_and_subtract(sides, rng):

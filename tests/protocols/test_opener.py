@@ -105,6 +105,14 @@ def test_without_the_opener_no_run_goes_on():
         fed.run(transport=transport)
 
 
+def test_a_party_lost_before_the_first_tree_stops_the_run():
+    fed = sealed(on_loss="continue")
+    transport = Lossy(fed, once(lambda r: isinstance(inner(r), m.AskCounts) and inner(r).step == 2, "party3"))
+    transport.returning = False
+    with pytest.raises(PartyLost, match=r"'party3' did not come back within 0.1 seconds; 0 trees are kept"):
+        fed.run(transport=transport)
+
+
 def test_too_few_that_remain_do_not_go_on():
     fed = sealed(on_loss="continue")
     transport = Lossy(fed, once(STAGES["root"], "party1", "party4"))
@@ -181,9 +189,10 @@ def decode_answer_of(party, request):
     return decode_answer(party.answer(encode(request)), 1 << 26)
 
 
-def test_every_tree_has_a_key_of_its_own():
+def test_every_tree_has_a_key_of_its_own_and_the_last_is_forgotten():
     fed = sealed()
     fed.model()
+    assert fed.parties["party2"].leading.circle.own_secret is None
     keys = [h.message.public_key for h in fed.of("FromOpener") if h.receiver == "party1" and h.message.public_key]
     assert len(keys) == len(set(keys)) == 1 + PARAMS.n_estimators
 
@@ -228,7 +237,7 @@ def test_the_opener_begins_only_with_what_can_be_begun():
 def test_a_party_without_an_opener_in_its_plan_chooses_nothing():
     fed = Federation(two_class(3), PARAMS)
     until(fed, lambda r: isinstance(r, m.AskCounts))
-    refuses(fed.parties["party1"], m.GoOn(False), "lets a party choose that is not the opener")
+    refuses(fed.parties["party1"], m.GoOn(False), "does not allow GoOn")
     refuses(fed.parties["party1"], m.FromOpener(b"", b"", b""), "does not allow FromOpener")
 
 

@@ -4,10 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from asked import Prediction
 from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
 from hedgerow import messages as m
-from hedgerow import parts
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
@@ -26,13 +24,11 @@ COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1
 def every_request():
     fed = Federation(two_class(3), TINY, column_names="private")
     fed.model()
-    beside = vertical(TINY)
-    asked = Prediction(beside.model(), {n: parts.decoded(part, n) for n, part in beside.kept.items()}, beside.tables)
-    asked.leaves()
-    opened = Federation(two_class(3), TINY, protection="lattice", opener="party1")
+    beside, opened = vertical(TINY), Federation(two_class(3), TINY, protection="lattice", opener="party1")
+    beside.model()
     opened.model()
-    everything = (*opened.heard, *asked.heard, *beside.heard, *fed.heard)
-    heard = {type(one.message): one.message for one in everything if one.sender == "driver"}
+    all_heard = (*opened.heard, *beside.heard, *fed.heard)
+    heard = {type(one.message): one.message for one in all_heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}
     assert set(heard) == set(m.REQUESTS)

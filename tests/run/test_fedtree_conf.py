@@ -108,6 +108,13 @@ def test_secure_aggregation_of_two_parties_runs_and_the_leak_is_said(tmp_path: P
     assert any("learns the other's" in sentence for sentence in run.notes)
 
 
+def test_encryption_of_rows_is_opened_by_the_first_party_and_it_is_said(tmp_path: Path) -> None:
+    run = read(tmp_path, THREE.replace("=sa", "=he"))
+    plan = run.plan(members(run.names)[0])
+    assert (plan.protection, plan.opener) == ("lattice", "party1")
+    assert any("party1 opens the sums over all parties" in sentence for sentence in run.notes)
+
+
 def test_one_file_is_cut_evenly_into_the_parties(tmp_path: Path) -> None:
     run = read(tmp_path, "data=all.csv\npartition=1\nn_clients=4\ndata_format=csv\nseed=3\n")
     assert run.partition is not None
@@ -183,6 +190,7 @@ REFUSED = {
     "mode=hybrid": "mode=hybrid is not available yet",
     "mode=diagonal": "is unknown; it is one of horizontal",
     "mode=ensemble\nprivacy_tech=he": "goes only with mode=horizontal or mode=vertical",
+    "privacy_tech=he\npropose_split=party": "propose_split=party shows every party's quantiles",
     "security_tech=dp": "security_tech=dp is not available yet; privacy_tech=sa",
     "privacy_tech=yes": "privacy_tech=yes is unknown",
     "objective=rank:ndcg": "objective=rank:ndcg is not available",

@@ -183,6 +183,8 @@ def test_a_csv_file_needs_a_label_and_a_libsvm_file_has_one(tmp_path: Path) -> N
 # Everything that can be wrong, as the command line says it
 
 PLAIN = '[privacy]\nprotection = "plain"\n'
+SEALED = '[privacy]\nprotection = "lattice"\n'
+OPENED = SEALED + 'opener = "party1"\n'
 WRONG = {
     "an unknown key": (WHOLE + "[trees]\nmax_dept = 3\n", "[trees] has no key 'max_dept'; did you mean max_depth?"),
     "a key of another section": (RUN + 'label = "y"\n' + DATA + CUT, "[run] has no key 'label'"),
@@ -251,6 +253,22 @@ WRONG = {
     "a random forest that stops early": (
         WHOLE + '[validation]\nshare = 0.2\n[trees]\nkind = "forest"\nearly_stopping_rounds = 3\n',
         "[trees] early_stopping_rounds does not go with kind",
+    ),
+    "encryption without an opener": (WHOLE + SEALED, "[privacy] lacks opener, the party that opens the encrypted sums"),
+    "an opener who is nobody": (WHOLE + SEALED + 'opener = "eve"\n', "[privacy] opener names 'eve', which is no party"),
+    "an opener of masks": (WHOLE + '[privacy]\nopener = "party1"\n', "[privacy] opener goes only with protection"),
+    "an opener of quantiles": (WHOLE + OPENED + 'cut_points = "local"\n', "[privacy] cut_points = 'local' does not go"),
+    "an opener at a link": (
+        WHOLE + OPENED + "link_mbit = 10\n",
+        "[privacy] link_mbit does not go with",
+    ),
+    "an opener of whole trees": (
+        WHOLE.replace("[data]", 'method = "bagging"\n[data]') + '[privacy]\nopener = "party1"\n',
+        "[privacy] opener does not go with method bagging, in which no sums are opened",
+    ),
+    "an opener of columns": (
+        WHOLE.replace("[data]", 'method = "vertical"\n[data]') + '[privacy]\nopener = "party1"\n',
+        "[privacy] opener does not go with method vertical, in which the active party opens the sums",
     ),
     "masked whole trees": (
         WHOLE.replace("[data]", 'method = "bagging"\n[data]') + '[privacy]\nprotection = "masked"\n',

@@ -14,7 +14,8 @@ integers.
 Two shapes of work. *Rows*: every row has one integer a channel, the choice puts each row of a node into one group of
 each column, and every group of every node gives a sum (a histogram). Vectors under the same choice are channels of one
 sealing. *Slots*: every row has one integer an entry, the choice takes or leaves each of them, and every row gives a sum
-(a score), or every chosen integer stays and every other becomes zero (a filtered vector).
+(a score), or every chosen integer stays and every other becomes zero (a filtered vector). Where a plan makes no choice,
+slots that many sealed are only added up and opened; a cipher whose sums tell more than their value refuses such a plan.
 
 A plan (`agreed`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it

@@ -54,16 +54,16 @@ class Turns:
 
     def __init__(self, work: Callable[["Turns"], Answer]) -> None:
         self._requests: SimpleQueue[Request | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Exception] = SimpleQueue()
+        self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
         self._thread = Thread(target=self._run, args=(work,), daemon=True)
         self.ended = False
 
     def _run(self, work: Callable[["Turns"], Answer]) -> None:
         try:
-            last: Answer | Exception = work(self)
+            last: Answer | BaseException = work(self)
         except _Left:
             return
-        except Exception as error:  # raised where the work's answer is awaited
+        except BaseException as error:  # raised where the work's answer is awaited
             last = error
         self.ended = True
         self._answers.put(last)
@@ -90,7 +90,7 @@ class Turns:
 
     def _next(self) -> Answer:
         answer = self._answers.get()
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -165,7 +165,10 @@ class Leading:
 
         def work(turns: Turns) -> Led:
             circle.turns = turns
-            return _led(circle, turns, lead, shared)
+            try:
+                return _led(circle, turns, lead, shared)
+            finally:
+                circle.own_secret = None
 
         self.turns = Turns(work)
         weakref.finalize(self, self.turns.leave)

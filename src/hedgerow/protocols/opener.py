@@ -137,8 +137,8 @@ class Relay:
         return PassSum(vector.total(public, sealed_parts), self._note(request, before))
 
     def _go_on(self, request: Summing, loss: PartyLost) -> None:
-        """Without the lost parties, as where the driver opens sums; else the attempt ends."""
-        if not self.circle.goes_on(loss):
+        """Without the lost parties, as where the driver opens sums; else, and before any tree, the attempt ends."""
+        if isinstance(request, AskCounts | AskMoments) or not self.circle.goes_on(loss):
             raise loss
         self.circle.lose(loss.parties)
         if isinstance(request, AskHistograms) and request.level == 0:

@@ -121,7 +121,7 @@ class Party:
             return self._consent(request)
         if isinstance(request, m.Introduce):
             return self._introduce(request, frame)
-        if isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
+        if self.plan.opener and isinstance(request, (m.Lead, m.PassSum, m.GoOn)):
             return self._lead(request)
         return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
 

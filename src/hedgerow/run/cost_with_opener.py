@@ -23,14 +23,14 @@ KINDS = {kind.__name__: kind for kind in (m.AskCounts, m.AskMoments, m.AskHistog
 def through_opener(plan: Plan, lines: Iterable[Line]) -> Iterator[Line]:
     """These messages with one party that opens the sums; requests come each before its answer."""
     rounds, share = plan.params.n_estimators, 1 / len(plan.members)
-    key = KEY[plan.protection] + plan.key_bits // 8
+    key, new = KEY[plan.protection] + plan.key_bits // 8, {"AskCounts": 1, "AskHistograms": rounds}
     request, trees = Line("", 0, 0), 0.0
     yield Line("Lead", 1, LEAD * share, trip=True)
     for line in lines:
         if line.trip:
             request = line
             trees = TREES * line.n_bytes if line.message == "FinishRound" else trees
-            n_bytes = line.n_bytes + line.times * SIGNATURE
+            n_bytes = line.n_bytes + line.times * SIGNATURE + new.get(line.message, 0) * key
             yield Line("FromOpener", line.times, n_bytes, trip=True)
             yield Line("ToEveryParty", line.times, n_bytes * share)
         elif line.message == "SealedWords":
@@ -41,9 +41,6 @@ def through_opener(plan: Plan, lines: Iterable[Line]) -> Iterator[Line]:
     yield Line("RoundGrown", rounds, trees * share)
     yield Line("GoOn", rounds, rounds * share, trip=True)
     yield Line("Led", 1, WORD * share)
-    keys = (rounds + 1) * key
-    yield Line("FromOpener", 1, keys)
-    yield Line("ToEveryParty", 1, keys * share)
 
 
 def _sealed(plan: Plan, request: str, answer: Line) -> Iterator[Line]:

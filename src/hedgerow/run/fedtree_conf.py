@@ -224,6 +224,9 @@ class _Reading:
                     self.notes.append(f"{key} has no effect with mode={conf.text('mode')}.")
             return {"columns": self._columns()} if method == "bagging" else {}
         if tech == "he":
+            if cuts == "local":
+                raise conf.wrong("propose_split", "shows every party's quantiles, which privacy_tech=he hides; use "
+                                                  "propose_split=server.")  # fmt: skip
             self.notes.append(
                 "privacy_tech=he is lattice encryption with 128 bits of security; party1 opens the sums over all "
                 "parties and chooses the cuts, because a server that opens would read every party's."
