@@ -5,8 +5,9 @@ Sees in the clear.  What the active party has anyway: sides, opened sums, its ow
 Of some rows (of a small table all) it notes for every bin of every passive column whether the row may still be in it.
 *Sides:* a row that goes left at a cut is in one of the bins that do. *Sums:* a row is in no bin whose sum of hessians
 at its node is less than its own hessian; a bin with less than twice the node's least hessian holds one row at most,
-which has just the gradient and hessian that the sum says. What remains possible weighs as much as the bins are full,
-which sums at the first root tell. The share that was told is 1 - (mean entropy that remains) / (entropy of the column).
+which has just the gradient and hessian that the sum says. How full the bins are, sums at the first root tell; what
+remains possible for a row weighs so that all rows together fill them just so. The share that was told is
+1 - (mean entropy that remains) / (entropy of the column).
 """
 
 from dataclasses import dataclass, field
@@ -23,8 +24,7 @@ from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
-BLOCK = 1024
-TINY = 1e-9
+FITS, TINY = 50, 1e-9
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -156,28 +156,16 @@ class LearntBins:
 
     def told(self) -> list[ColumnTold]:
         """The share of every passive column's bins that was told."""
-        weights = np.maximum(self.full, 0) + TINY
-        weights = weights / np.repeat(np.add.reduceat(weights, self.starts), self.widths)
-        entropy = -np.add.reduceat(weights * np.log2(weights), self.starts)
-        sides, both = (self._told(possible, weights, entropy) for possible in (self.by_sides, self.by_both))
         names = [(party, number) for party, n in self.owners for number in range(n)]
-        return [
-            ColumnTold(party, number, int(bins), round(float(e), 3), round(float(s), 3), round(float(t), 3))
-            for (party, number), bins, e, s, t in zip(names, self.widths, entropy, sides, both, strict=True)
-        ]
+        return [self._told(*name, slice(a, b)) for name, a, b in zip(names, self.starts, self.ends, strict=True)]
 
-    def _told(self, possible: Bools, weights: NDArray[np.float64], entropy: NDArray[np.float64]) -> NDArray[np.float64]:
-        left = sum(self._remaining(possible[a : a + BLOCK], weights) for a in range(0, len(possible), BLOCK))
-        mean = np.asarray(left) / len(possible)
-        left_open = np.divide(mean, entropy, out=np.ones_like(mean), where=entropy > BLOCK * TINY)
-        return np.asarray(np.clip(1 - left_open, 0, 1), np.float64)
-
-    def _remaining(self, possible: Bools, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bits that remain of each column, summed over rows."""
-        open_ = possible * weights
-        total = np.add.reduceat(open_, self.starts, axis=1)
-        logs = np.add.reduceat(open_ * np.log2(weights), self.starts, axis=1)
-        return np.asarray((np.log2(total) - logs / total).sum(axis=0), np.float64)
+    def _told(self, party: str, number: int, at: slice) -> ColumnTold:
+        full = np.maximum(self.full[at], 0) + TINY
+        share = full / full.sum()
+        entropy = float(-(share * np.log2(share)).sum())
+        left = [_remaining(possible[:, at], share) for possible in (self.by_sides, self.by_both)]
+        sides, both = (round(max(1 - bits / entropy, 0.0), 3) if len(share) > 1 else 0.0 for bits in left)
+        return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, both)
 
     def count(self, party: str, sums: int, bits: int) -> None:
         """So many more sums of a party were opened, with room for so many bits."""
@@ -211,6 +199,17 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
     opened: dict[str, tuple[int, int]]
     arrays: tuple[bytes, ...]
     bits: tuple[bytes, ...]
+
+
+def _remaining(possible: Bools, share: NDArray[np.float64]) -> float:
+    """Mean bits that remain of a row's bin; possible ones weigh so that all rows together fill them as they do."""
+    weights = share.copy()
+    for _ in range(FITS):
+        each = possible * weights
+        each /= each.sum(axis=1, keepdims=True)
+        weights *= share / np.maximum(each.mean(axis=0), TINY)
+        weights = np.maximum(weights / weights.sum(), TINY)
+    return float(-(each * np.log2(np.maximum(each, TINY))).sum(axis=1).mean())
 
 
 def _one(tree: int, node: int) -> Nodes:
