@@ -73,9 +73,10 @@ class LearntBins:
     def of(cls, joint: Joint, n_rows: int) -> "LearntBins":
         """Nothing is known yet."""
         passive, bins, offsets = joint.passive(), bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
-        columns = np.concatenate([np.arange(o.first, o.last) for o in passive])
-        at = np.concatenate([np.arange(offsets[c], offsets[c + 1]) for c in columns])
-        n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // len(at)))
+        none = np.empty(0, np.int64)
+        columns = np.concatenate([none, *(np.arange(o.first, o.last) for o in passive)])
+        at = np.concatenate([none, *(np.arange(offsets[c], offsets[c + 1]) for c in columns)])
+        n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // max(len(at), 1)))
         rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:n])
         owners = tuple((o.party, o.last - o.first) for o in passive)
         possible = np.ones((n, len(at)), np.bool_)

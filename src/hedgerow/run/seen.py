@@ -99,7 +99,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
     yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
-    yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
     yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
