@@ -24,7 +24,7 @@ from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
-FITS, TINY = 50, 1e-9
+FITS, TINY, LEAST_ENTROPY = 50, 1e-9, 1e-5
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -68,6 +68,8 @@ class LearntBins:
     _known: dict[tuple[int, int], Ints] = field(default_factory=dict)
     _sibling: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Of a child, its parent and its sibling."""
+    _is_asked: bool = False
+    """Whether passive parties give sums in this round."""
 
     @classmethod
     def of(cls, joint: Joint, n_rows: int) -> "LearntBins":
@@ -91,11 +93,17 @@ class LearntBins:
 
     def start_round(self) -> None:
         """New trees; what earlier ones told stays known."""
-        self._known, self._sibling = {}, {}
+        self._known, self._sibling, self._is_asked = {}, {}, False
 
-    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> None:
-        """Sums of these nodes were opened; with them those of their siblings are known."""
+    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> bool:
+        """Sums of these nodes, and with them those of their siblings; says whether passive parties were asked.
+
+        If they were not, all rows of the root stand in the last bins, which nobody sums.
+        """
         told = opened[:, self.at]
+        self._is_asked = self._is_asked or bool(np.delete(told, self.ends - 1, axis=1).any())
+        if not self._is_asked:
+            return False
         if not self.full.any():
             self.full = told[0, :, 1].copy()
         asked = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
@@ -107,6 +115,7 @@ class LearntBins:
         for (tree, node), sums in new.items():
             self._exclude(part.rows(_one(tree, node)), sums, gradients[tree])
         self._known |= new
+        return True
 
     def _exclude(self, rows: NDArray[np.uint32], sums: Ints, gradients: NDArray[Any]) -> None:
         """Rows of a node are not in bins with less than their own sums; one that is alone in a bin is in no other."""
@@ -125,7 +134,7 @@ class LearntBins:
         self.by_both[here[mine]] &= ~out
 
     def _totals(self, sums: Ints) -> Ints:
-        """Of each column. One that lies in the last bin alone is passed over: nobody may have been asked about it."""
+        """Of each column. One that lies in the last bin alone is passed over: its owner may not have been asked."""
         return np.asarray(np.add.reduceat(sums[:, 1], self.starts), np.int64)
 
     def _place_alone(self, keys: Ints, wanted_keys: Ints, bins: Ints, here: Ints) -> None:
@@ -165,7 +174,7 @@ class LearntBins:
         share = full / full.sum()
         entropy = float(-(share * np.log2(share)).sum())
         left = [_remaining(possible[:, at], share) for possible in (self.by_sides, self.by_both)]
-        sides, both = (round(max(1 - bits / entropy, 0.0), 3) if len(share) > 1 else 0.0 for bits in left)
+        sides, both = (round(max(1 - bits / entropy, 0.0), 3) if entropy > LEAST_ENTROPY else 0.0 for bits in left)
         return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, both)
 
     def count(self, party: str, sums: int, bits: int) -> None:
@@ -189,9 +198,9 @@ class LearntBins:
             n = len(rows) * len(at)
             both = (np.unpackbits(np.frombuffer(raw, np.uint8), count=n).astype(np.bool_) for raw in kept.bits)
             sides, all_ = (array.reshape(len(rows), len(at)) for array in both)
-        except (msgspec.DecodeError, ValueError):
+            return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
+        except (msgspec.DecodeError, ValueError, IndexError):
             raise RunError("What was kept of the sides and sums is damaged; start again in another folder.") from None
-        return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
 
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
