@@ -93,7 +93,7 @@ def test_whole_trees_of_one_party_are_its_own_model():
 def test_columns_survive_a_file(tmp_path):
     table = together(dealt(Table.of(split_of().X_train, split_of().y_train), 2))
     write_columns(tmp_path / "own.csv", table)
-    again = read_table(tmp_path / "own.csv", label="y", id="id")
+    again = read_table(tmp_path / "own.csv", label="y", id_column="id")
     np.testing.assert_array_equal(again.values, table.values)
 
 
@@ -113,6 +113,7 @@ def test_the_attacker_hears_just_the_nodes_that_the_party_moved_its_rows_to():
 
 def test_ways_that_are_not_known_are_left_out_with_a_line(capsys, monkeypatch):
     monkeypatch.setitem(vertical_labels.WAYS, "moonlight", vertical_labels.Way({"moonlight": True}, 3))
+    monkeypatch.setattr(vertical_labels, "DRAWS", 3)
     lines = list(vertical_labels.run(REQUEST))
     assert lines[0].name == "tiny: default"
     assert "does not know it yet: moonlight (moonlight)" in capsys.readouterr().err
@@ -143,7 +144,7 @@ def test_more_rows_may_not_cost_more_each(monkeypatch):
 
 
 def test_one_size_is_measured_with_its_bytes_and_memory(monkeypatch):
-    monkeypatch.setitem(vertical_size.SETS, "few", vertical_size.Size(lambda: split_of()[:2] if 0 else _few(), 1))
+    monkeypatch.setitem(vertical_size.SETS, "few", vertical_size.Size(_few, 1))
     told = vertical_size.measure_here("few", REQUEST.settings)
     assert told["rows"] == 400
     assert told["bytes"] > 100_000

@@ -5,8 +5,9 @@ Sees in the clear.  What the active party has anyway: sides, opened sums, its ow
 Of some rows (of a small table all) it notes for every bin of every passive column whether the row may still be in it.
 *Sides:* a row that goes left at a cut is in one of the bins that do. *Sums:* a row is in no bin whose sum of hessians
 at its node is less than its own hessian; a bin with less than twice the node's least hessian holds one row at most,
-which has just the gradient and hessian that the sum says. What remains possible weighs as much as the bins are full,
-which sums at the first root tell. The share that was told is 1 - (mean entropy that remains) / (entropy of the column).
+which has just the gradient and hessian that the sum says. How full the bins are, sums at the first root tell; what
+remains possible for a row weighs so that all rows together fill them just so. The share that was told is
+1 - (mean entropy that remains) / (entropy of the column).
 """
 
 from dataclasses import dataclass, field
@@ -23,8 +24,7 @@ from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
-BLOCK = 1024
-TINY = 1e-9
+FITS, TINY, LEAST_ENTROPY = 50, 1e-9, 1e-5
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -68,14 +68,17 @@ class LearntBins:
     _known: dict[tuple[int, int], Ints] = field(default_factory=dict)
     _sibling: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Of a child, its parent and its sibling."""
+    _is_asked: bool = False
+    """Whether passive parties give sums in this round."""
 
     @classmethod
     def of(cls, joint: Joint, n_rows: int) -> "LearntBins":
         """Nothing is known yet."""
         passive, bins, offsets = joint.passive(), bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
-        columns = np.concatenate([np.arange(o.first, o.last) for o in passive])
-        at = np.concatenate([np.arange(offsets[c], offsets[c + 1]) for c in columns])
-        n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // len(at)))
+        none = np.empty(0, np.int64)
+        columns = np.concatenate([none, *(np.arange(o.first, o.last) for o in passive)])
+        at = np.concatenate([none, *(np.arange(offsets[c], offsets[c + 1]) for c in columns)])
+        n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // max(len(at), 1)))
         rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:n])
         owners = tuple((o.party, o.last - o.first) for o in passive)
         possible = np.ones((n, len(at)), np.bool_)
@@ -90,11 +93,17 @@ class LearntBins:
 
     def start_round(self) -> None:
         """New trees; what earlier ones told stays known."""
-        self._known, self._sibling = {}, {}
+        self._known, self._sibling, self._is_asked = {}, {}, False
 
-    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> None:
-        """Sums of these nodes were opened; with them those of their siblings are known."""
+    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> bool:
+        """Sums of these nodes, and with them those of their siblings; says whether passive parties were asked.
+
+        If they were not, all rows of the root stand in the last bins, which nobody sums.
+        """
         told = opened[:, self.at]
+        self._is_asked = self._is_asked or bool(np.delete(told, self.ends - 1, axis=1).any())
+        if not self._is_asked:
+            return False
         if not self.full.any():
             self.full = told[0, :, 1].copy()
         asked = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
@@ -106,6 +115,7 @@ class LearntBins:
         for (tree, node), sums in new.items():
             self._exclude(part.rows(_one(tree, node)), sums, gradients[tree])
         self._known |= new
+        return True
 
     def _exclude(self, rows: NDArray[np.uint32], sums: Ints, gradients: NDArray[Any]) -> None:
         """Rows of a node are not in bins with less than their own sums; one that is alone in a bin is in no other."""
@@ -124,7 +134,7 @@ class LearntBins:
         self.by_both[here[mine]] &= ~out
 
     def _totals(self, sums: Ints) -> Ints:
-        """Of each column. One that lies in the last bin alone is passed over: nobody may have been asked about it."""
+        """Of each column. One that lies in the last bin alone is passed over: its owner may not have been asked."""
         return np.asarray(np.add.reduceat(sums[:, 1], self.starts), np.int64)
 
     def _place_alone(self, keys: Ints, wanted_keys: Ints, bins: Ints, here: Ints) -> None:
@@ -156,28 +166,16 @@ class LearntBins:
 
     def told(self) -> list[ColumnTold]:
         """The share of every passive column's bins that was told."""
-        weights = np.maximum(self.full, 0) + TINY
-        weights = weights / np.repeat(np.add.reduceat(weights, self.starts), self.widths)
-        entropy = -np.add.reduceat(weights * np.log2(weights), self.starts)
-        sides, both = (self._told(possible, weights, entropy) for possible in (self.by_sides, self.by_both))
         names = [(party, number) for party, n in self.owners for number in range(n)]
-        return [
-            ColumnTold(party, number, int(bins), round(float(e), 3), round(float(s), 3), round(float(t), 3))
-            for (party, number), bins, e, s, t in zip(names, self.widths, entropy, sides, both, strict=True)
-        ]
+        return [self._told(*name, slice(a, b)) for name, a, b in zip(names, self.starts, self.ends, strict=True)]
 
-    def _told(self, possible: Bools, weights: NDArray[np.float64], entropy: NDArray[np.float64]) -> NDArray[np.float64]:
-        left = sum(self._remaining(possible[a : a + BLOCK], weights) for a in range(0, len(possible), BLOCK))
-        mean = np.asarray(left) / len(possible)
-        left_open = np.divide(mean, entropy, out=np.ones_like(mean), where=entropy > BLOCK * TINY)
-        return np.asarray(np.clip(1 - left_open, 0, 1), np.float64)
-
-    def _remaining(self, possible: Bools, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bits that remain of each column, summed over rows."""
-        open_ = possible * weights
-        total = np.add.reduceat(open_, self.starts, axis=1)
-        logs = np.add.reduceat(open_ * np.log2(weights), self.starts, axis=1)
-        return np.asarray((np.log2(total) - logs / total).sum(axis=0), np.float64)
+    def _told(self, party: str, number: int, at: slice) -> ColumnTold:
+        full = np.maximum(self.full[at], 0) + TINY
+        share = full / full.sum()
+        entropy = float(-(share * np.log2(share)).sum())
+        left = [_remaining(possible[:, at], share) for possible in (self.by_sides, self.by_both)]
+        sides, both = (round(max(1 - bits / entropy, 0.0), 3) if entropy > LEAST_ENTROPY else 0.0 for bits in left)
+        return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, both)
 
     def count(self, party: str, sums: int, bits: int) -> None:
         """So many more sums of a party were opened, with room for so many bits."""
@@ -200,9 +198,9 @@ class LearntBins:
             n = len(rows) * len(at)
             both = (np.unpackbits(np.frombuffer(raw, np.uint8), count=n).astype(np.bool_) for raw in kept.bits)
             sides, all_ = (array.reshape(len(rows), len(at)) for array in both)
-        except (msgspec.DecodeError, ValueError):
+            return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
+        except (msgspec.DecodeError, ValueError, IndexError):
             raise RunError("What was kept of the sides and sums is damaged; start again in another folder.") from None
-        return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
 
 
 class _Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -211,6 +209,17 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
     opened: dict[str, tuple[int, int]]
     arrays: tuple[bytes, ...]
     bits: tuple[bytes, ...]
+
+
+def _remaining(possible: Bools, share: NDArray[np.float64]) -> float:
+    """Mean bits that remain of a row's bin; possible ones weigh so that all rows together fill them as they do."""
+    weights = share.copy()
+    for _ in range(FITS):
+        each = possible * weights
+        each /= each.sum(axis=1, keepdims=True)
+        weights *= share / np.maximum(each.mean(axis=0), TINY)
+        weights = np.maximum(weights / weights.sum(), TINY)
+    return float(-(each * np.log2(np.maximum(each, TINY))).sum(axis=1).mean())
 
 
 def _one(tree: int, node: int) -> Nodes:

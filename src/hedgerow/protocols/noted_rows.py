@@ -27,9 +27,9 @@ class NotedRows:
         """The sums, noted."""
         rows, part = self.rows, self.rows.own.parts[0]
         out = rows.histograms(nodes)
-        self.learnt.sums(nodes, out, part, rows.own_gradients)
+        told = self.learnt.sums(nodes, out, part, rows.own_gradients)
         plan = Asked.of(rows.begin, part, nodes, rows.cipher.seals_once).plan
-        if plan is not None:
+        if told and plan is not None:
             for party, groups in rows.groups.items():
                 self.learnt.count(party, 2 * len(nodes.tree) * groups, rows.cipher.room(plan, groups))
         return out

@@ -116,7 +116,8 @@ class PassiveRows:
         self.round, self.level, self.finished = -1, 0, True
         self.returned = terms.given
         """Sums given so far, also by processes before this one."""
-        self.most_sums = self.carried = 0
+        self.most_sums = 0
+        self.carried = 0
         """Bits that the sums of this process can carry at most, whatever was sealed."""
 
     def describe(self) -> OwnColumns:

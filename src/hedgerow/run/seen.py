@@ -134,7 +134,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
     yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
     yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
-    yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
     if plan.params.min_child_rows > 1:
         yield f"{own} learns how many rows each bin of a numbered column has at each node (min_child_rows)."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
