@@ -268,7 +268,8 @@ class LatticeSecretKey:
 class Lattice:
     """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
 
-    Both sides need the same: on a slow link results are merged before they leave, and more of them are small.
+    Both sides need the same: on a slow link results are merged before they leave, and more rows of slots lie in
+    coefficients.
     """
 
     link_mbit: float | None = None
@@ -296,5 +297,4 @@ class Lattice:
 
     def ensure_slots(self, plan: SlotsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
-        if not in_coefficients(plan, self.link_mbit):
-            slots_layout(plan)
+        slots_layout(plan)

@@ -46,14 +46,12 @@ def as_rows(plan: SlotsPlan) -> RowsPlan:
 
 @lru_cache(maxsize=64)
 def in_coefficients(plan: SlotsPlan, link_mbit: float | None) -> bool:
-    """Whether both sides lay this plan out in coefficients: where they hide and fit, and are quicker than lanes."""
+    """Whether both sides lay this plan out in coefficients: where they hide and fit, and are quicker than lanes.
+
+    A plan for which lanes have no room is refused: they have far more of it.
+    """
     few = coefficients_seconds(plan, link_mbit)
-    if few is None:
-        return False
-    try:
-        return few < lanes_seconds(plan, link_mbit)
-    except (ParameterError, PrivacyError):
-        return True
+    return few is not None and few < lanes_seconds(plan, link_mbit)
 
 
 def coefficients_seconds(plan: SlotsPlan, link_mbit: float | None) -> float | None:
