@@ -171,14 +171,13 @@ class SlotsPublicKey:
         own_choice: NDArray[np.bool_],
         now: str,
         plus: NDArray[np.int64] | None = None,
-        _leaving: SlotsLeaving | None = None,
     ) -> LatticeSlots:
-        """One answer. Tests of what an answer tells without its encryption of zero or its flood say how it leaves."""
+        """One answer, with its encryption of zero and its flood."""
         plan, head = sealed.plan, sealed._head
         self._check(sealed, own_choice)
         layout = sealed._layout()
         done = "" if not sealed.chosen else "S" if sealed._summed() else "F"
-        leaving = _leaving or SlotsLeaving(layout.flood(done, now), True, layout.primes[sealed.chosen + 1])
+        leaving = SlotsLeaving(layout.flood(done, now), layout.primes[sealed.chosen + 1])
         choice = np.ascontiguousarray(np.repeat(own_choice, layout.lanes, axis=1) if sealed._summed() else own_choice)
         after = head._replace(primes=leaving.primes, seed=None)
         entries = 1 if now == "S" else sealed.entries

@@ -40,7 +40,6 @@ class SlotsLeaving(NamedTuple):
     """What is done to an answer before it leaves, for the kernels."""
 
     flood_bits: int
-    zero: bool
     primes: int
 
 
