@@ -173,6 +173,11 @@ def test_without_a_flood_the_noise_tells_two_choices_apart_every_time_and_ours_a
     truths = RNG.integers(0, 2, TRIALS).tolist()
     right = sum(guesses.is_right(truth, answered(guesses.candidates[truth])) for truth in truths)
     assert COIN[0] <= right <= COIN[1]
+    # Not because primes are dropped: a wide flood alone does it, and ours is wider (`test_lattice_twin` measures it).
+    assert LAYOUT.flood("", "F") > WIDE
+    unflooded_ones = [with_zero(each) for each in guesses.bare]
+    right = sum(guesses.is_right(truth, unflooded_ones[truth].flooded(flood(WIDE))) for truth in truths)
+    assert COIN[0] <= right <= COIN[1]
 
 
 def test_enumerating_candidates_finds_a_choice_only_without_an_encryption_of_zero() -> None:

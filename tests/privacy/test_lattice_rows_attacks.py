@@ -228,11 +228,12 @@ def test_the_noise_of_a_bare_score_names_its_entries_and_ours_as_a_coin_does(kno
     truths = RNG.integers(0, 2, TRIALS).tolist()
     narrow = [[x + int(f) for x, f in zip(moved[t], RNG.integers(-20, 21, 8), strict=True)] for t in truths]
     assert sum(better_fit(n, moved) == t for n, t in zip(narrow, truths, strict=True)) > 0.9 * TRIALS
-    right = 0
-    for truth in truths:
-        _, noise = returned_sums(known_entries, candidates[truth])
-        right += better_fit([int(x) for x in noise], moved) == truth
+    noises = [returned_sums(known_entries, candidates[truth])[1] for truth in truths]
+    right = sum(better_fit([int(x) for x in n], moved) == truth for n, truth in zip(noises, truths, strict=True))
     assert COIN[0] <= right <= COIN[1]
+    # What is left in ours is the flood, as wide as the layout says.
+    spread = np.concatenate(noises).astype(float).std()
+    assert spread == pytest.approx(2.0**known_entries.layout.flood_bits / 2, rel=0.15)
 
 
 def test_two_returns_of_the_same_scores_cannot_be_linked_and_hold_one_coefficient_a_row(

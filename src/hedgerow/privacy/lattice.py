@@ -46,6 +46,7 @@ from hedgerow.privacy.lattice_slots_bounds import slots_layout
 from hedgerow.privacy.lattice_slots_choice import in_coefficients
 
 Slots = LatticeSlots | CoefficientSlots
+"""Sealed slots, in whichever layout their plan has."""
 
 _KEY = struct.Struct("<4sBB32s")
 _HALF_BYTES = 4 * POLYNOMIAL_BYTES

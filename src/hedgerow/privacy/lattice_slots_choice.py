@@ -12,9 +12,8 @@ from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy import lattice_layout as layouts
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 from hedgerow.privacy.lattice_slots_bounds import SlotsLayout, slots_layout
+from hedgerow.privacy.lattice_slots_wire import POLYNOMIAL_BYTES
 
-POLYNOMIAL_BYTES = 27648
-"""8192 residues of 27 bits."""
 MOST_ENTRIES = 2**24
 """Of all rows together, in coefficients: the answering side holds 32 bytes of each, all at the same time."""
 
