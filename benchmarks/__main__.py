@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 from rich.console import Console
 
 from benchmarks import (
+    ciphers_layouts,
     ciphers_paillier,
     ciphers_slots,
     ciphers_sweep,
@@ -123,6 +124,7 @@ BENCHMARKS = {
             ("sweep", "one exchange", ciphers_sweep, print_sheets),
             ("tree", "one tree of six levels", ciphers_tree, print_table),
             ("slots", "sums by slot", ciphers_slots, print_table),
+            ("layouts", "sums by slot in coefficients beside lanes", ciphers_layouts, print_table),
             ("paillier", "Paillier of 2048 bits", ciphers_paillier, print_table),
         )
     },

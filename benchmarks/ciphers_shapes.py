@@ -28,6 +28,7 @@ def shapes(*numbers: tuple[int, ...]) -> dict[str, Shape]:
 TREES = shapes((22_500, 12, 32), (32_561, 61, 2), (150_000, 5, 32), (1_000_000, 10, 32))
 GROWING = shapes(*((rows, 10, 32) for rows in (10_000, 30_000, 100_000, 300_000)))
 SLOTS = shapes((30_000, 1600), (1, 1600), (4096, 1600))
+LAYOUTS = shapes(*((rows, 1600) for rows in (1, 10, 100, 1000)))
 SWEEP = shapes(
     (100_000, 10, 32, 8),
     *((rows, 10, 32, 8) for rows in (10_000, 1_000_000)),
@@ -40,4 +41,4 @@ SWEEP = shapes(
     (1_000_000, 200, 2, 1),
 )
 PAILLIERS = shapes((20_000, 10, 32), (4000, 10, 32))
-EVERY = TREES | GROWING | SLOTS | SWEEP | PAILLIERS
+EVERY = TREES | GROWING | SLOTS | LAYOUTS | SWEEP | PAILLIERS

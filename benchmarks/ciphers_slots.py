@@ -1,8 +1,9 @@
 """Sums by slot, as sealed prediction needs them: each row's sum of chosen entries, beside Paillier's."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from benchmarks.peak import CLEAR_REFS, can_measure, high_water_mib
 from benchmarks.quiet import Neighbours
 from benchmarks.rows import Row
 from benchmarks.settings import Request
+from hedgerow.privacy.additive import SealedSlots
 from hedgerow.privacy.agreed import SlotsPlan
 
 FULL = ("30000x1600", "1x1600")
@@ -52,7 +54,23 @@ class Query:
     def plan(self) -> SlotsPlan:
         """One choice, with room for whatever it takes."""
         rows, entries = self.values.shape
-        return SlotsPlan(rows=rows, entries=entries, bound=BOUND, run_sums=max(rows, RUN_ROWS))
+        return SlotsPlan(rows=rows, entries=entries, bound=BOUND, run_sums=max(rows, RUN_ROWS), sums_only=True)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How both sides do what an exchange takes."""
+
+    seal: Callable[[Ints, SlotsPlan], SealedSlots]
+    read: Callable[[bytes, SlotsPlan, int, int], SealedSlots]
+    sums: Callable[[Any, NDArray[np.bool_]], SealedSlots]
+    open: Callable[[Any], Ints]
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> "Ways":
+        """Those of a cipher, whatever it chooses."""
+        secret, public = exchange.secret, exchange.public
+        return cls(secret.seal_slots, public.read_slots, public.slot_sums, secret.open_slots)
 
 
 def run(request: Request) -> Iterator[Row]:
@@ -61,7 +79,7 @@ def run(request: Request) -> Iterator[Row]:
         return
     paillier = None if missing((PAILLIER,)) else Exchange(CIPHERS[PAILLIER](), request.settings.threads)
     if paillier is not None:
-        scored(paillier, Query.drawn(WARM, 4))  # a key's tables are made when they are first needed
+        scored(Ways.of(paillier), Query.drawn(WARM, 4))  # a key's tables are made when they are first needed
     for name in request.sets:
         rows, entries = SETS[name].numbers
         yield from rows_of(name, Query.drawn(rows, entries), paillier, request.settings.threads)
@@ -73,7 +91,7 @@ def rows_of(name: str, query: Query, paillier: Exchange | None, threads: int) ->
     if can_measure():
         CLEAR_REFS.write_text("5")
     with Neighbours() as neighbours:
-        turns = [scored(exchange, query) for _ in range(TURNS if rows < FEW else 1)]
+        turns = [scored(Ways.of(exchange), query) for _ in range(TURNS if rows < FEW else 1)]
     ours, right = best([cost for cost, _ in turns]), all(right for _, right in turns)
     if can_measure() and rows >= FEW:
         yield Row(f"{name}: memory, GiB", "generated", high_water_mib() / 1024, bar=MEMORY)
@@ -91,19 +109,19 @@ def rows_of(name: str, query: Query, paillier: Exchange | None, threads: int) ->
 
 def sampled(exchange: Exchange, entries: int, rows: int, _columns: int) -> Cost:
     """A measured exchange of few rows."""
-    return scored(exchange, Query.drawn(rows, entries))[0]
+    return scored(Ways.of(exchange), Query.drawn(rows, entries))[0]
 
 
-def scored(exchange: Exchange, query: Query) -> tuple[Cost, bool]:
+def scored(ways: Ways, query: Query) -> tuple[Cost, bool]:
     """The whole exchange, and whether every score is right."""
-    secret, public, plan = exchange.secret, exchange.public, query.plan
-    sealing, data = timed(lambda: secret.seal_slots(query.values, plan).encode())
+    plan = query.plan
+    sealing, data = timed(lambda: ways.seal(query.values, plan).encode())
     out = len(data)
-    reading, sealed = timed(partial(public.read_slots, data, plan, plan.entries))
+    reading, sealed = timed(partial(ways.read, data, plan, plan.entries, 0))
     del data
-    summing, sums = timed(lambda: public.slot_sums(sealed, query.choice))
+    summing, sums = timed(lambda: ways.sums(sealed, query.choice))
     encoding, back = timed(sums.encode)
-    decoding, returned = timed(lambda: secret.public.read_slots(back, plan, 1, 1))
-    opening, opened = timed(lambda: secret.open_slots(returned))
+    decoding, returned = timed(lambda: ways.read(back, plan, 1, 1))
+    opening, opened = timed(lambda: ways.open(returned))
     right = np.array_equal(opened[:, 0], np.einsum("re,re->r", query.values, query.choice))
     return Cost(sealing + reading, summing, encoding + decoding, opening, out, len(back)), right

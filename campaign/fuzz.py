@@ -4,6 +4,7 @@ Every input must be refused with a CipherError, or be read; what was read must b
 named error when it is used. Anything else is wrong: another error, a panic, a memory error, an end of the process.
 """
 
+import functools
 import json
 import resource
 import sys
@@ -69,8 +70,9 @@ def targets(cipher: Cipher) -> dict[str, list[Target]]:
     rng = np.random.default_rng(0)
     for rows, columns in ((3, 1), (20, 3)):
         secret = cipher.new_key(1)
-        for name, made in [*_of_rows(cipher, secret, rows, columns, rng), ("read_slots", _of_slots(secret, rows, rng))]:
+        for name, made in _of_rows(cipher, secret, rows, columns, rng):
             found[name] += made
+        found["read_slots"] += _of_slots(secret, rows, rng) + _of_sums_only(secret, rows, rng)
     return found
 
 
@@ -124,6 +126,29 @@ def _of_slots(secret: SecretKey, rows: int, rng: np.random.Generator) -> list[Ta
         Target(sealed.encode(), lambda data: public.read_slots(data, plan, 2), scored),
         Target(left.encode(), lambda data: public.read_slots(data, plan, 2, 1), scored),
         Target(scores.encode(), lambda data: public.read_slots(data, plan, 1, 1), secret.open_slots),
+    ]
+
+
+def _of_sums_only(secret: SecretKey, rows: int, rng: np.random.Generator) -> list[Target]:
+    """Few rows of which only sums are wanted: another layout in some ciphers."""
+    public = secret.public
+    plan = SlotsPlan(rows=rows, entries=2, bound=50, run_sums=10**4, parts=2, sums_only=True)
+    choice, values = rng.random((rows, 2)) < 0.5, rng.integers(-9, 9, (rows, 2))
+    sealed = secret.seal_slots(values, plan)
+    scores = public.slot_sums(sealed, choice)
+
+    def of_entries(form: bytes) -> Target:
+        read = functools.partial(public.read_slots, plan=plan, entries=2)
+        return Target(form, read, lambda read: secret.open_slots(public.slot_sums(read, choice)))
+
+    def opened(read: SealedSlots) -> object:
+        return secret.open_slots(read), secret.open_slots(read - scores)
+
+    return [
+        of_entries(sealed.encode()),
+        of_entries(public.seal_slots(values, plan).encode()),
+        of_entries((sealed + sealed).encode()),
+        Target(scores.encode(), lambda data: public.read_slots(data, plan, 1, 1), opened),
     ]
 
 

@@ -142,15 +142,14 @@ fn slots_seal_public<'py>(
 #[derive(FromPyObject)]
 struct SlotsLeaving {
     flood_bits: u32,
-    zero: bool,
     primes: usize,
 }
 
 impl SlotsLeaving {
     fn leaving(&self, before: usize) -> PyResult<Leaving> {
         ensure(self.primes >= 1 && self.primes <= before, "an answer cannot have more primes than were sealed")?;
-        ensure(self.flood_bits <= 192, "a flood has at most 192 bits")?;
-        Ok(Leaving { flood_bits: self.flood_bits, zero: self.zero, primes: self.primes })
+        ensure((1..=192).contains(&self.flood_bits), "a flood has 1 to 192 bits")?;
+        Ok(Leaving { flood_bits: self.flood_bits, primes: self.primes })
     }
 }
 

@@ -95,7 +95,7 @@ fn slots_that_we_seal_and_answer_open_with_the_crate() {
     slots::seal(&values, &layout(), &own_secret, &seed, 4, &mut bytes, 2);
     let sealed = Sealed { bytes: &bytes, primes: 4, seed: Some(&seed), transformed: true };
     let choice: Vec<bool> = (0..8192).map(|i| i % 3 == 0).collect();
-    let leaving = Leaving { flood_bits: 80, zero: true, primes: 2 };
+    let leaving = Leaving { flood_bits: 80, primes: 2 };
     let mut back = vec![0; leaving.bytes_each()];
     slots::filter(sealed, &choice, &layout(), false, &Public::read(&half, &key_seed, 4), leaving, &mut back, 2);
     let returned = Sealed { bytes: &back, primes: 2, seed: None, transformed: false };

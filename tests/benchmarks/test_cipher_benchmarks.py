@@ -13,7 +13,15 @@ from benchmarks.rows import Row
 from benchmarks.settings import Request
 
 from benchmarks import __main__ as command
-from benchmarks import ciphers, ciphers_paillier, ciphers_peers, ciphers_slots, ciphers_sweep, ciphers_tree
+from benchmarks import (
+    ciphers,
+    ciphers_layouts,
+    ciphers_paillier,
+    ciphers_peers,
+    ciphers_slots,
+    ciphers_sweep,
+    ciphers_tree,
+)
 from hedgerow.privacy.agreed import Nodes
 from hedgerow.privacy.unencrypted import Unencrypted
 
@@ -178,6 +186,24 @@ def test_scores_stand_beside_paillier(seated, monkeypatch):
     assert rows["1x300: right scores"].ok
     if "200x300: memory, GiB" in rows:
         assert str(rows["200x300: memory, GiB"].bar) == "< 4"
+
+
+def test_both_layouts_of_scores_stand_side_by_side_with_the_one_that_is_taken(monkeypatch):
+    monkeypatch.setattr(ciphers_layouts, "TURNS", 1)
+    rows = {row.name: row for row in ciphers_layouts.run(known(monkeypatch, ciphers_layouts, (1, 300), (40, 20)))}
+    figures = ("whole, s", "out, MB", "back, MB", "right scores")
+    assert list(rows) == [
+        f"{taken}: {figure}"
+        for taken in (
+            "1x300, loopback (takes coefficients)",
+            "1x300, 100 Mbit/s (takes coefficients)",
+            "40x20, loopback (takes lanes)",
+            "40x20, 100 Mbit/s (takes coefficients)",
+        )
+        for figure in figures
+    ]
+    assert all(row.ok for name, row in rows.items() if "right" in name)
+    assert rows["1x300, loopback (takes coefficients): out, MB"].ratio < 0.6
 
 
 def test_straightforward_paillier_is_paillier():

@@ -159,7 +159,8 @@ class SlotsCase:
 
 def slots_case(rng, rows, entries, bound, **more):
     """Integers and choices; a plus if the plan has a summand."""
-    plan = SlotsPlan(rows=rows, entries=entries, bound=bound, choices=2, run_sums=10**5, **more)
+    sizes = {"rows": rows, "entries": entries, "bound": bound, "choices": 2, "run_sums": 10**5}
+    plan = SlotsPlan(**(sizes | more))
     choice, second = (rng.random((rows, entries)) < share for share in (0.5, 0.7))
     plus = integers(rng, rows, (plan.summand,))[:, 0] if plan.summand else None
     return SlotsCase(integers(rng, rows, (bound,) * entries), plan, choice, second, plus)
@@ -171,6 +172,19 @@ def slots_cases(draw, bits):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows, entries = draw(st.integers(1, 12)), draw(st.integers(1, 9))
     return slots_case(rng, rows, entries, draw(st.integers(1, 2**bits)), summand=draw(st.sampled_from([0, 1, 2**bits])))
+
+
+def sums_case(rng, rows, entries, bound, **more):
+    """Where each row's sum of one choice is all that is wanted."""
+    return slots_case(rng, rows, entries, bound, choices=1, sums_only=True, **more)
+
+
+@st.composite
+def sums_cases(draw, bits):
+    """Few rows of more entries than single choices are tried with."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, entries = draw(st.integers(1, 6)), draw(st.integers(1, 60))
+    return sums_case(rng, rows, entries, draw(st.integers(1, 2**bits)), summand=draw(st.sampled_from([0, 1, 2**bits])))
 
 
 def largest(accepts: Callable[[int], object]) -> int:

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ciphers import REFUSED, integers, largest, slots_case, slots_cases, tried, with_bound
+from ciphers import REFUSED, integers, largest, slots_case, slots_cases, sums_case, sums_cases, tried, with_bound
 
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.agreed import SlotsPlan
 from hedgerow.privacy.lattice import Lattice
 
 
-def test_scores_are_the_integer_sums(sides):
+@pytest.mark.parametrize("cases", [slots_cases, sums_cases])
+def test_scores_are_the_integer_sums(sides, cases):
     def claim(slots):
         sealed = sides.sent_slots(slots.values, slots.plan)
         summed = sides.public.slot_sums(sealed, slots.choice, slots.plus)
@@ -19,7 +20,7 @@ def test_scores_are_the_integer_sums(sides):
         expected = np.where(slots.choice, slots.values, 0).sum(axis=1) + (0 if slots.plus is None else slots.plus)
         np.testing.assert_array_equal(sides.opened_slots(summed), expected[:, None])
 
-    tried(sides, slots_cases, claim)
+    tried(sides, cases, claim)
 
 
 def test_a_filtered_vector_keeps_what_was_chosen_and_can_be_chosen_from_again(sides):
@@ -38,9 +39,10 @@ def test_a_filtered_vector_keeps_what_was_chosen_and_can_be_chosen_from_again(si
     tried(sides, slots_cases, claim)
 
 
+@pytest.mark.parametrize("made", [slots_case, sums_case])
 @pytest.mark.parametrize(("rows", "entries"), [(1, 800), (2, 300), ("many", 3)])
-def test_one_row_of_many_entries_and_many_rows_of_few(sides, rng, rows, entries):
-    slots = slots_case(rng, sides.tried.many if rows == "many" else rows, entries, 500)
+def test_one_row_of_many_entries_and_many_rows_of_few(sides, rng, made, rows, entries):
+    slots = made(rng, sides.tried.many if rows == "many" else rows, entries, 500)
     expected = np.where(slots.choice, slots.values, 0)
     summed = sides.public.slot_sums(sides.sent_slots(slots.values, slots.plan), slots.choice)
     np.testing.assert_array_equal(sides.opened_slots(summed), expected.sum(axis=1, keepdims=True))
@@ -66,10 +68,11 @@ def test_no_more_choices_are_made_than_the_plan_has(sides, rng):
         sides.public.read_slots(twice.encode(), replace(slots.plan, choices=1), 3, 2)
 
 
-@pytest.mark.parametrize("choices", [1, 2])
+@pytest.mark.parametrize(("choices", "sums_only"), [(1, False), (2, False), (1, True)])
 @pytest.mark.parametrize("rows", [1, 5])
-def test_scores_are_right_up_to_the_largest_bound_and_refused_beyond(sides, rows, choices):
-    plan = SlotsPlan(rows=rows, entries=3, bound=1, summand=5, parts=2, choices=choices, run_sums=100)
+def test_scores_are_right_up_to_the_largest_bound_and_refused_beyond(sides, rows, choices, sums_only):
+    sizes = {"rows": rows, "entries": 3, "choices": choices, "parts": 2}
+    plan = SlotsPlan(**sizes, bound=1, summand=5, run_sums=100, sums_only=sums_only)
     limit = largest(lambda bound: sides.cipher.ensure_slots(with_bound(plan, bound)))
     at, plus = with_bound(plan, limit), np.full(rows, 5)
     for sign in (-1, 1):
@@ -113,3 +116,47 @@ def test_sealed_slots_add_and_subtract(sides, rng):
     assert sides.opened_slots(one + one).shape == (5, 1)
     with pytest.raises(ParameterError, match=r"\."):
         _ = summed - one
+
+
+def test_sealed_entries_and_their_sums_add_and_subtract_where_sums_are_all_that_is_wanted(sides, rng):
+    slots = sums_case(rng, 5, 4, 50, parts=2)
+    plan, a, b = slots.plan, slots.values, integers(rng, 5, (50,) * 4)
+    one, two = sides.sent_slots(a, plan), sides.sent_slots(b, plan, by=sides.public)
+    expected = np.where(slots.choice, a - b, 0).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(sides.opened_slots(sides.public.slot_sums(one - two, slots.choice)), expected)
+    apart = [sides.public.slot_sums(each, slots.choice) for each in (one, two)]
+    np.testing.assert_array_equal(sides.opened_slots(apart[0] - apart[1]), expected)
+    for attempt in (lambda: one - two + one, lambda: one + apart[0]):
+        with pytest.raises((ParameterError, CipherError), match=r"\."):
+            attempt()
+
+
+def test_a_plan_for_sums_only_has_no_filters_and_opens_no_single_entries(sides, rng):
+    slots = sums_case(rng, 5, 4, 50)
+    sealed = sides.sent_slots(slots.values, slots.plan)
+    with pytest.raises(ParameterError, match="for sums only"):
+        sides.public.filtered(sealed, slots.choice)
+    with pytest.raises(ParameterError, match="for sums only"):
+        sides.secret.open_slots(sealed)
+    summed = sides.public.slot_sums(sealed, slots.choice)
+    with pytest.raises(ParameterError, match=r"\."):
+        sides.public.slot_sums(summed, slots.choice[:, :1])
+    with pytest.raises((ParameterError, CipherError), match=r"\."):
+        sides.public.read_slots(summed.encode(), slots.plan, 4, 1)
+    for wrong in (slots.choice[:, :3], slots.choice[:4], slots.choice.astype(int)):
+        with pytest.raises(ParameterError, match=r"\."):
+            sides.public.slot_sums(sealed, wrong)
+    with pytest.raises(ParameterError, match="larger than the plan's"):
+        sides.public.slot_sums(sealed, slots.choice, np.ones(5, np.int64))
+
+
+def test_integers_beyond_a_plan_for_sums_only_are_not_sealed(sides, rng):
+    slots = sums_case(rng, 2, 3, 50, most_sum=60)
+    values = np.where(np.arange(3) < 1, slots.values, 0)
+    summed = sides.public.slot_sums(sides.sent_slots(values, slots.plan), np.ones((2, 3), bool))
+    np.testing.assert_array_equal(sides.opened_slots(summed), values[:, :1])
+    for key in (sides.secret, sides.public):
+        with pytest.raises(ParameterError, match="sum to more than the plan allows"):
+            key.seal_slots(np.full((2, 3), 50), slots.plan)
+        with pytest.raises(ParameterError, match="larger than the plan's bound"):
+            key.seal_slots(np.full((2, 3), 51), slots.plan)

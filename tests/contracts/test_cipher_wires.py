@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ciphers import CIPHERS, Sides, case, nodes_of, one_node, slots_case, small, sums_of
+from ciphers import CIPHERS, Sides, case, nodes_of, one_node, slots_case, small, sums_case, sums_of
 
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 
-KINDS = ("key", "rows", "sums", "slots", "filtered", "scores")
+KINDS = ("key", "rows", "sums", "slots", "filtered", "scores", "summable", "summed")
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +23,8 @@ def forms(sides):
     sealed = sides.sent_slots(slots.values, plan)
     filtered, scores = sides.public.filtered(sealed, slots.choice), sides.public.slot_sums(sealed, slots.choice)
     groups = a_case.selection.groups
+    few = sums_case(rng, 5, 3, 50)
+    summable = sides.sent_slots(few.values, few.plan)
     return {
         "key": (sides.secret.public.encode(), lambda data: sides.cipher.read_public_key(data, 1)),
         "rows": (sides.secret.seal_rows(a_case.values, a_case.plan).encode(), reads_rows(sides, a_case.plan)),
@@ -30,6 +32,11 @@ def forms(sides):
         "slots": (sealed.encode(), lambda data: sides.public.read_slots(data, plan, entries)),
         "filtered": (filtered.encode(), lambda data: sides.public.read_slots(data, plan, entries, 1)),
         "scores": (scores.encode(), lambda data: sides.public.read_slots(data, plan, 1, 1)),
+        "summable": (summable.encode(), lambda data: sides.public.read_slots(data, few.plan, entries)),
+        "summed": (
+            sides.public.slot_sums(summable, few.choice).encode(),
+            lambda data: sides.public.read_slots(data, few.plan, 1, 1),
+        ),
     }
 
 
@@ -109,12 +116,15 @@ def test_rows_that_are_best_sealed_once_are_read_for_any_nodes(sides, rng):
         np.testing.assert_array_equal(sides.opened(sums), asked.expected)
 
 
-def test_slots_that_do_not_fit_the_plan_are_refused(sides, forms):
-    plan, slots, scores = slots_case(np.random.default_rng(1), 5, 3, 50).plan, forms["slots"][0], forms["scores"][0]
+@pytest.mark.parametrize("kinds", [("slots", "scores"), ("summable", "summed")])
+def test_slots_that_do_not_fit_the_plan_are_refused(sides, forms, kinds):
+    slots, scores = (forms[kind][0] for kind in kinds)
+    plan = (slots_case if "slots" in kinds else sums_case)(np.random.default_rng(1), 5, 3, 50).plan
     for other in (replace(plan, rows=4), replace(plan, rows=6), replace(plan, entries=2), replace(plan, entries=4)):
         refused(lambda data, other=other: sides.public.read_slots(data, other, other.entries), slots)
-    refused(lambda data: sides.public.read_slots(data, plan, 3, 1), slots)
-    refused(lambda data: sides.public.read_slots(data, plan, 1, 2), scores)
+    for data, entries, chosen in ((slots, 3, 1), (scores, 1, 2)):
+        with pytest.raises((CipherError, ParameterError), match=r"\."):
+            sides.public.read_slots(data, plan, entries, chosen)
     for entries, chosen in ((2, 0), (0, 0), (-3, 0), (4, 0), (3, 3), (3, -1), (1, 0)):
         with pytest.raises((CipherError, ParameterError), match=r"\."):
             sides.public.read_slots(slots, plan, entries, chosen)
@@ -151,14 +161,18 @@ def test_what_another_key_sealed_is_refused_when_it_is_read_or_opened(sides, oth
         answered()
     with pytest.raises(CipherError, match=r"\."):
         sides.opened(sums_of(others, a_case))
-    slots = slots_case(rng, 64, 2, 33)
+    slots, few = slots_case(rng, 64, 2, 33), sums_case(rng, 5, 3, 50)
     with pytest.raises(CipherError, match=r"\."):
         sides.opened_slots(others.sent_slots(slots.values, slots.plan))
+    with pytest.raises(CipherError, match=r"\."):
+        sides.opened_slots(others.public.slot_sums(others.sent_slots(few.values, few.plan), few.choice))
 
 
 def test_what_another_key_sealed_is_not_worked_with_while_it_is_known_whose_it_is(sides, others, rng):
     a_case, slots = small(rng, parts=2), slots_case(rng, 5, 3, 50, parts=2)
     foreign, sealed = others.sent(a_case.values, a_case.plan), others.sent_slots(slots.values, slots.plan)
+    few = sums_case(rng, 5, 3, 50, parts=2)
+    summable = others.sent_slots(few.values, few.plan)
     attempts = (
         lambda: sides.public.group_sums(foreign, a_case.selection, a_case.nodes),
         lambda: sides.public.slot_sums(sealed, slots.choice),
@@ -167,6 +181,9 @@ def test_what_another_key_sealed_is_not_worked_with_while_it_is_known_whose_it_i
         lambda: sides.sent(a_case.values, a_case.plan) - foreign,
         lambda: sides.secret.open_sums(sums_of(others, a_case)),
         lambda: sides.secret.open_slots(sealed),
+        lambda: sides.public.slot_sums(summable, few.choice),
+        lambda: sides.sent_slots(few.values, few.plan) + summable,
+        lambda: sides.secret.open_slots(others.public.slot_sums(summable, few.choice)),
     )
     for attempt in attempts:
         with pytest.raises(CipherError, match=r"\."):
@@ -177,6 +194,8 @@ def test_a_key_works_only_with_what_was_sealed_for_that(sides, rng):
     a_case, slots = small(rng), slots_case(rng, 5, 3, 50)
     rows, sealed = sides.sent(a_case.values, a_case.plan), sides.sent_slots(slots.values, slots.plan)
     sums = sides.public.group_sums(rows, a_case.selection, a_case.nodes)
+    few = sums_case(rng, 5, 3, 50)
+    summable = sides.sent_slots(few.values, few.plan)
     attempts = (
         lambda: sides.public.group_sums(sums, a_case.selection, a_case.nodes),
         lambda: sides.public.group_sums(sealed, a_case.selection, a_case.nodes),
@@ -185,6 +204,8 @@ def test_a_key_works_only_with_what_was_sealed_for_that(sides, rng):
         lambda: sides.secret.open_sums(rows),
         lambda: sides.secret.open_slots(sums),
         lambda: sides.secret.open_sums(a_case.values),
+        lambda: sides.public.group_sums(summable, a_case.selection, a_case.nodes),
+        lambda: sides.secret.open_sums(sides.public.slot_sums(summable, few.choice)),
     )
     for attempt in attempts:
         with pytest.raises(CipherError, match=r"\."):
@@ -198,16 +219,19 @@ def test_what_another_cipher_sealed_is_refused(sides, rng):
 
 
 def check_nothing_of(foreign, sides, rng):
-    a_case, slots = small(rng), slots_case(rng, 5, 3, 50)
+    a_case, slots, few = small(rng), slots_case(rng, 5, 3, 50), sums_case(rng, 5, 3, 50)
     refused(lambda data: sides.cipher.read_public_key(data, 1), foreign.secret.public.encode())
     rows, sums = foreign.secret.seal_rows(a_case.values, a_case.plan), sums_of(foreign, a_case)
     sealed = foreign.secret.seal_slots(slots.values, slots.plan)
+    summable = foreign.secret.seal_slots(few.values, few.plan)
     refused(reads_rows(sides, a_case.plan), rows.encode())
     refused(lambda data: sides.public.read_sums(data, a_case.plan, sums.groups), sums.encode())
     refused(lambda data: sides.public.read_slots(data, slots.plan, 3), sealed.encode())
+    refused(lambda data: sides.public.read_slots(data, few.plan, 3), summable.encode())
     attempts = (
         lambda: sides.public.group_sums(rows, a_case.selection, a_case.nodes),
         lambda: sides.public.slot_sums(sealed, slots.choice),
+        lambda: sides.public.slot_sums(summable, few.choice),
         lambda: sides.secret.open_sums(sums),
         lambda: sides.secret.open_slots(sealed),
         lambda: sums_of(sides, a_case) + sums,
@@ -235,6 +259,7 @@ def test_sealed_things_have_no_values_and_show_none(sides):
         sides.sent(a_case.values, plan),
         sums_of(sides, a_case),
         sides.sent_slots(np.full((2, 2), 987_654), slots),
+        sides.sent_slots(np.full((2, 2), 987_654), replace(slots, sums_only=True)),
     ]
     for thing in things:
         assert not hasattr(thing, "values")
@@ -255,6 +280,8 @@ def test_sealed_things_have_no_values_and_show_none(sides):
 def test_the_same_integers_sealed_twice_and_the_same_answer_given_twice_differ(sides, rng):
     a_case, slots = small(rng), slots_case(rng, 5, 3, 50)
     sealed, slot = sides.sent(a_case.values, a_case.plan), sides.sent_slots(slots.values, slots.plan)
+    few = sums_case(rng, 5, 3, 50)
+    summable = sides.sent_slots(few.values, few.plan)
     makers = (
         lambda: sides.secret.seal_rows(a_case.values, a_case.plan),
         lambda: sides.public.seal_rows(a_case.values, a_case.plan),
@@ -263,6 +290,9 @@ def test_the_same_integers_sealed_twice_and_the_same_answer_given_twice_differ(s
         lambda: sides.public.group_sums(sealed, a_case.selection, a_case.nodes),
         lambda: sides.public.slot_sums(slot, slots.choice),
         lambda: sides.public.filtered(slot, slots.choice),
+        lambda: sides.secret.seal_slots(few.values, few.plan),
+        lambda: sides.public.seal_slots(few.values, few.plan),
+        lambda: sides.public.slot_sums(summable, few.choice),
     )
     for make in makers:
         share = alike(make().encode(), make().encode())

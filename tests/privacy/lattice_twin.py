@@ -145,7 +145,8 @@ def plus_poly(pair: Pair, summand: Poly) -> Pair:
 def switched_down(pair: Pair) -> Pair:
     """Divided by the last prime and rounded."""
     last, ring = pair.ring.primes[-1], pair.ring.without_last()
-    drop = lambda poly: [(x - centred(x, last)) // last % ring.modulus for x in poly]  # noqa: E731
+    q = ring.modulus
+    drop = lambda poly: [(x - centred(x, last)) // last % q for x in poly]  # noqa: E731
     return Pair(drop(pair.c0), drop(pair.c1), ring)
 
 

@@ -13,7 +13,7 @@ from hedgerow.privacy.lattice_layout import RowsLayout
 from hedgerow.privacy.lattice_rows import LatticeSums
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
-from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsLeaving
+from hedgerow.privacy.lattice_slots_wire import SealedTable
 
 RNG = np.random.default_rng(20)
 
@@ -103,13 +103,22 @@ def test_slots_that_the_twin_sealed_open(slots_key: SlotsSecretKey) -> None:
     assert np.array_equal(_native.slots_open(table, sealed._slots(), False, slots_key._own_secret, 2), VALUES)
 
 
-def test_products_and_dropped_primes_agree_word_for_word(slots_key: SlotsSecretKey) -> None:
+def test_slots_that_the_twin_answered_open(slots_key: SlotsSecretKey) -> None:
     sealed = slots_key.seal_slots(VALUES, PLAN)
-    bare = slots_key.public._answered(sealed, OWN_CHOICE, "F", _leaving=SlotsLeaving(0, False, LAYOUT.primes[1]))
-    wanted = twin.times(pair_of(sealed, 0), slots_poly(OWN_CHOICE.astype(np.int64), 0))
-    for _ in range(sealed._head.primes - bare._head.primes):
-        wanted = twin.switched_down(wanted)
-    assert pair_of(bare, 0) == wanted
+    halves = _native.slots_key_coefficients(slots_key.public._half, slots_key.public._seed)
+    ring = twin.Ring(8192, lattice_bounds.PRIMES[: LAYOUT.primes[0]])
+    public = twin.Pair(*(twin.from_residues(halves[half : 2 * len(ring.primes) : 2], ring) for half in (0, 1)), ring)
+    random = twin.ternary(RNG, 8192), twin.error(RNG, 8192), twin.error(RNG, 8192)
+    answer = twin.times(pair_of(sealed, 0), slots_poly(OWN_CHOICE.astype(np.int64), 0))
+    answer = twin.plus(answer, twin.encryption_of_zero(public, *random))
+    answer = twin.plus_poly(answer, twin.smooth_flood(RNG, 8192, LAYOUT.flood("", "F")))
+    while len(answer.ring.primes) > LAYOUT.primes[1]:
+        answer = twin.switched_down(answer)
+    data = b"".join(twin.packed(twin.residues(half, answer.ring)) for half in (answer.c0, answer.c1))
+    rest = slots_key.public.filtered(sealed, OWN_CHOICE).encode()[-len(data) * (LAYOUT.ciphertexts - 1) :]
+    table = SealedTable(data + rest, 0, LAYOUT.primes[1], None, transformed=False)
+    opened = _native.slots_open(table, sealed._slots(), False, slots_key._own_secret, 2)
+    assert np.array_equal(opened, VALUES * OWN_CHOICE)
 
 
 def test_an_answer_opens_with_the_twin_and_its_noise_is_the_flood(slots_key: SlotsSecretKey) -> None:

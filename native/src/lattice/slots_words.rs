@@ -170,4 +170,21 @@ mod tests {
     fn residues_near_the_middle_are_centred() {
         assert_eq!([0, 1, 3, 4, 6].map(|x| centred(x, 7)), [0, 1, 3, -3, -1]);
     }
+
+    #[test]
+    fn dropping_primes_divides_the_whole_number_and_rounds() {
+        let primes = &ring::Ring::of_8192().primes[..3];
+        let product = |n: usize| primes[..n].iter().map(|prime| i128::from(prime.p)).product::<i128>();
+        let numbers: Vec<i128> = (0..N as i128).map(|i| (i * i * 0x9E37_79B9_7F4A_7C15 + 7 * i) % product(3)).collect();
+        let residues = |numbers: &[i128], n: usize| -> Vec<Vec<u32>> {
+            let of = |p: u32| numbers.iter().map(|x| x.rem_euclid(i128::from(p)) as u32).collect();
+            primes[..n].iter().map(|prime| of(prime.p)).collect()
+        };
+        let mut half = residues(&numbers, 3);
+        drop_primes(&mut half, 1, primes);
+        let divided = |x: i128, p: i128| (x + p / 2).div_euclid(p);
+        let wanted: Vec<i128> =
+            numbers.iter().map(|&x| divided(divided(x, primes[2].p.into()), primes[1].p.into())).collect();
+        assert_eq!(half, residues(&wanted, 1));
+    }
 }

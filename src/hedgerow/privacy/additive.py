@@ -126,7 +126,10 @@ class PublicKey(Protocol):
         ...
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> SealedSlots:
-        """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        """The chosen integers as they are, zero for the others: nobody can tell which is which without the key.
+
+        A plan for sums only has no filters, and its single entries are never opened: a ParameterError.
+        """
         ...
 
 

@@ -86,6 +86,8 @@ class SlotsPlan:
     """Largest absolute value that each who answers may add to a sum (a mask, noise)."""
     parts: int = 1
     """How many returned sums may be added to one another before they are opened."""
+    sums_only: bool = False
+    """Whether rows' sums are all that will be asked for: no filter, no single entry. Few rows then take fewer bytes."""
 
     def __post_init__(self) -> None:
         _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
@@ -101,6 +103,11 @@ class SlotsPlan:
         """The largest absolute value that can be opened."""
         largest = max(self.most_sum or self.entries * self.bound, self.bound)
         return (largest + self.choices * self.summand) * self.parts
+
+    def knows(self, entries: int, chosen: int) -> bool:
+        """Whether there can be sealed slots of so many entries a row after so many choices."""
+        whole = entries == self.entries and not (self.sums_only and chosen)
+        return 0 <= chosen <= self.choices and (whole or (entries == 1 and chosen > 0))
 
 
 def _ensure_sums(run_sums: int, summand: int, parts: int) -> None:
@@ -189,6 +196,11 @@ def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
         positive = np.maximum(block, 0).sum(axis=1)
         largest = max(int(positive.max()), int((positive - block.sum(axis=1)).max()))
         _ensure(largest <= plan.most_sum, "Integers of a row can sum to more than the plan allows; nothing was sealed.")
+
+
+def ensure_single_entries(plan: SlotsPlan) -> None:
+    """Refuses single entries where the plan has sums alone: a filter, or opening what was not summed."""
+    _ensure(not plan.sums_only, "The plan is for sums only; filters and single entries need one without `sums_only`.")
 
 
 def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:

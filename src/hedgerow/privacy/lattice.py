@@ -1,7 +1,8 @@
 """Lattice encryption (BFV over rings of 4096 and 8192 coefficients), exact, behind the contract of `additive`.
 
 Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of zeros and ones: one product gives the
-sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`. Who sees what:
+sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`, or for few rows `lattice_coefficients`.
+Who sees what:
 
 - the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
   (RLWE, parameters within the HE standard's table for 128 bits; for switching keys also circular security);
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy import lattice_coefficients as coefficients
 from hedgerow.privacy import lattice_layout as layouts
 from hedgerow.privacy import lattice_wire as wire
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
@@ -32,13 +34,19 @@ from hedgerow.privacy.agreed import (
     SlotsPlan,
     ensure_opened,
     ensure_plus,
+    ensure_single_entries,
     ensure_values,
     plan_digest,
 )
+from hedgerow.privacy.lattice_coefficients import CoefficientSlots
 from hedgerow.privacy.lattice_layout import POLYNOMIAL_BYTES, RowsLayout, rows_layout
 from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.lattice_slots_choice import in_coefficients
+
+Slots = LatticeSlots | CoefficientSlots
+"""Sealed slots, in whichever layout their plan has."""
 
 _KEY = struct.Struct("<4sBB32s")
 _HALF_BYTES = 4 * POLYNOMIAL_BYTES
@@ -160,7 +168,7 @@ class LatticePublicKey:
             raise ParameterError("A selection needs a code for every sealed row.")
         if selection.groups > plan.groups or (plan.columns and len(selection.widths) > plan.columns):
             raise ParameterError("A selection has more groups or columns than the plan.")
-        ones = layout.ones(int(np.diff(nodes.starts).max()), _columns_together(selection.widths, layout))
+        ones = layout.ones(int(np.diff(nodes.starts).max()), layout.columns_together(selection.widths))
         layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
 
     def _switch_for(self, layout: RowsLayout) -> NDArray[np.uint32]:
@@ -171,32 +179,35 @@ class LatticePublicKey:
         first = self._steps.index(layout.step)
         return self._switch[first * size : (first + layout.merges) * size]
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
         """Seals rows x entries; whoever holds the secret key can read them one by one."""
+        if self.in_coefficients(plan):
+            return coefficients.seal(self, values, plan)
         return self._slots.seal_slots(values, plan)
 
-    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> LatticeSlots:
+    def in_coefficients(self, plan: SlotsPlan) -> bool:
+        """Whether slots of this plan lie in coefficients: the same on both sides."""
+        return in_coefficients(plan, self._link_mbit)
+
+    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> Slots:
         """Sealed slots from their wire form."""
+        if self.in_coefficients(plan):
+            return coefficients.read(self, data, plan, entries, chosen)
         return self._slots.read_slots(data, plan, entries, chosen)
 
     def slot_sums(
         self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
-    ) -> LatticeSlots:
+    ) -> Slots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        if isinstance(sealed, CoefficientSlots):
+            return coefficients.slot_sums(self, sealed, own_choice, plus)
         return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        if isinstance(sealed, CoefficientSlots):
+            ensure_single_entries(sealed.plan)
         return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
-
-
-def _columns_together(widths: NDArray[np.int64], layout: RowsLayout) -> int:
-    """The most columns of which one result has a part: the answering side's own count."""
-    ends = np.cumsum(widths)
-    at_once = 4096 // layout.step
-    firsts = np.arange(0, ends[-1], at_once)
-    last = np.searchsorted(ends, np.minimum(firsts + at_once, ends[-1]) - 1, side="right")
-    return int((last - np.searchsorted(ends, firsts, side="right")).max()) + 1
 
 
 class LatticeSecretKey:
@@ -240,12 +251,16 @@ class LatticeSecretKey:
         ensure_opened(opened, own.plan.most)
         return opened
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
         """As with the public key, quicker and smaller."""
+        if self.public.in_coefficients(plan):
+            return coefficients.seal(self, values, plan)
         return self._own_slots.seal_slots(values, plan)
 
     def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
+        if isinstance(sealed, CoefficientSlots):
+            return coefficients.open_slots(self, sealed)
         return self._own_slots.open_slots(of_kind(sealed, LatticeSlots))
 
     def __reduce__(self) -> NoReturn:
@@ -256,7 +271,8 @@ class LatticeSecretKey:
 class Lattice:
     """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
 
-    Both sides need the same: on a slow link results are merged before they leave.
+    Both sides need the same: on a slow link results are merged before they leave, and more rows of slots lie in
+    coefficients.
     """
 
     link_mbit: float | None = None

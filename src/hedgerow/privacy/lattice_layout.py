@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy import lattice_bounds as bounds
 from hedgerow.privacy.agreed import DISTANCE_BITS, RowsPlan
@@ -80,6 +83,14 @@ class RowsLayout:
     def ones(self, rows: int, columns: int) -> int:
         """Ones of the selections that make one result: at most one for each row and each column it has a part of."""
         return rows * min(bounds.N // self.step, columns or bounds.N)
+
+    def columns_together(self, widths: NDArray[np.int64]) -> int:
+        """The most columns of which one result has a part: the answering side's own count."""
+        ends = np.cumsum(widths)
+        at_once = bounds.N // self.step
+        firsts = np.arange(0, ends[-1], at_once)
+        last = np.searchsorted(ends, np.minimum(firsts + at_once, ends[-1]) - 1, side="right")
+        return int((last - np.searchsorted(ends, firsts, side="right")).max()) + 1
 
     def distance(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> float:
         """Statistical distance of the whole run if all of it were like this."""

@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_slots_wire as wire
-from hedgerow.privacy.agreed import SlotsPlan, ensure_opened, ensure_plus, ensure_slot_values
+from hedgerow.privacy.agreed import (
+    SlotsPlan,
+    ensure_opened,
+    ensure_plus,
+    ensure_single_entries,
+    ensure_slot_values,
+)
 from hedgerow.privacy.lattice_rows import of_kind
 from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SlotsLayout, slots_layout
 from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
@@ -156,6 +162,7 @@ class SlotsPublicKey:
 
     def filtered(self, sealed: LatticeSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        ensure_single_entries(sealed.plan)
         return self._answered(sealed, own_choice, "F")
 
     def _answered(
@@ -164,14 +171,13 @@ class SlotsPublicKey:
         own_choice: NDArray[np.bool_],
         now: str,
         plus: NDArray[np.int64] | None = None,
-        _leaving: SlotsLeaving | None = None,
     ) -> LatticeSlots:
-        """One answer. Tests of what an answer tells without its encryption of zero or its flood say how it leaves."""
+        """One answer, with its encryption of zero and its flood."""
         plan, head = sealed.plan, sealed._head
         self._check(sealed, own_choice)
         layout = sealed._layout()
         done = "" if not sealed.chosen else "S" if sealed._summed() else "F"
-        leaving = _leaving or SlotsLeaving(layout.flood(done, now), True, layout.primes[sealed.chosen + 1])
+        leaving = SlotsLeaving(layout.flood(done, now), layout.primes[sealed.chosen + 1])
         choice = np.ascontiguousarray(np.repeat(own_choice, layout.lanes, axis=1) if sealed._summed() else own_choice)
         after = head._replace(primes=leaving.primes, seed=None)
         entries = 1 if now == "S" else sealed.entries
@@ -229,6 +235,8 @@ class SlotsSecretKey:
         """Rows x entries, clear here from now on; an integer that the plan makes impossible is a CipherError."""
         if sealed._public.mark != self.public.mark:
             raise CipherError("A table was sealed under another key.")
+        if not sealed.chosen:
+            ensure_single_entries(sealed.plan)
         native = (sealed._table(), sealed._slots(), sealed._summed(), self._own_secret, self.public.threads)
         opened = _native.slots_open(*native)
         ensure_opened(opened, (sealed.plan.most,))

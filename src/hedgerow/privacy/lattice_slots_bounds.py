@@ -169,6 +169,8 @@ class _Room:
         found: dict[str, int] = {}
         orders = ["S", "F"] + (["SS", "SF", "FS", "FF"] if self._plan.choices == 2 else [])
         for order in orders:
+            if self._plan.sums_only and "F" in order:
+                continue
             bits = self._flood(order, primes, found)
             if bits is None:
                 return None

@@ -40,7 +40,6 @@ class SlotsLeaving(NamedTuple):
     """What is done to an answer before it leaves, for the kernels."""
 
     flood_bits: int
-    zero: bool
     primes: int
 
 
@@ -72,10 +71,10 @@ def read_head(data: bytes, key: bytes, plan: SlotsPlan, entries: int, chosen: in
     if digest != plan_digest(plan):
         raise CipherError("A sealed table was not made for the plan that was agreed on.")
     parts = sizes[1]
-    if sizes != [chosen, parts, plan.rows, entries] or entries not in (1, plan.entries):
+    if sizes != [chosen, parts, plan.rows, entries]:
         raise CipherError("A sealed table does not have the rows, entries and choices that were agreed on.")
-    if chosen > plan.choices or (chosen == 0 and entries != plan.entries) or not 1 <= parts <= plan.parts:
-        raise CipherError("A sealed table has more choices or parts than its plan allows.")
+    if not plan.knows(entries, chosen) or not 1 <= parts <= plan.parts:
+        raise CipherError("A sealed table has other entries, more choices or more parts than its plan allows.")
     by_public_key, seeded = bool(kind & 2), not kind & 1
     if seeded == (seed == _NO_SEED) or (seeded and (chosen or by_public_key or parts > 1)):
         raise CipherError("A sealed table has a seed where there is none, or none where there is one.")

@@ -29,7 +29,14 @@ import numpy as np
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import SealedSlots, SealedSums
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, ensure_opened, ensure_slot_values, ensure_values
+from hedgerow.privacy.agreed import (
+    RowsPlan,
+    SlotsPlan,
+    ensure_opened,
+    ensure_single_entries,
+    ensure_slot_values,
+    ensure_values,
+)
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier_public import (
     SEAL_BITS,
@@ -85,6 +92,8 @@ class PaillierSecretKey:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
         own, words, _ = inside(sealed, PaillierSlots, self._ring)
         plan = own.plan
+        if not own.chosen:
+            ensure_single_entries(plan)
         opened = self._opened(words, slots_packing(plan, self._ring.bits, own.chosen), plan.rows * own.entries)
         ensure_opened(opened, (plan.most,))
         return opened.reshape(plan.rows, own.entries)

@@ -15,6 +15,7 @@ from hedgerow.privacy.agreed import (
     Selection,
     SlotsPlan,
     ensure_plus,
+    ensure_single_entries,
     ensure_slot_values,
     ensure_values,
 )
@@ -95,8 +96,7 @@ class PaillierPublicKey:
     def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> PaillierSlots:
         """Sealed slots from their wire form."""
         ensure_slots(plan, self._ring.bits)
-        known = entries == plan.entries or (entries == 1 and chosen > 0)
-        ensure(known and 0 <= chosen <= plan.choices, "The plan knows no such sealed slots.")
+        ensure(plan.knows(entries, chosen), "The plan knows no such sealed slots.")
         count = slots_packing(plan, self._ring.bits, chosen).count(plan.rows * entries)
         words, parts = read(data, self._ring, PaillierSlots, plan, count, (entries, chosen))
         return PaillierSlots(words, plan, self._ring, parts, (entries, chosen))
@@ -142,6 +142,7 @@ class PaillierPublicKey:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
         slots, words, parts = self._to_choose_from(sealed, own_choice)
         plan, chosen = slots.plan, slots.chosen + 1
+        ensure_single_entries(plan)
         left = np.where(own_choice.reshape(-1, 1), words, self._ones(1))
         words = self._returned(left, slots_packing(plan, self._ring.bits, chosen), None)
         return PaillierSlots(words, plan, self._ring, parts, (slots.entries, chosen))

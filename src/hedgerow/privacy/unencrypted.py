@@ -24,6 +24,7 @@ from hedgerow.privacy.agreed import (
     SlotsPlan,
     ensure_opened,
     ensure_plus,
+    ensure_single_entries,
     ensure_slot_values,
     ensure_values,
 )
@@ -76,8 +77,7 @@ class UnencryptedPublicKey:
 
     def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> ClearSlots:
         """Slots from their wire form, each within its bound, or within that of sums once a choice was made."""
-        known = entries == plan.entries or (entries == 1 and chosen > 0)
-        ensure(known and 0 <= chosen <= plan.choices, "The plan knows no such sealed slots.")
+        ensure(plan.knows(entries, chosen), "The plan knows no such sealed slots.")
         clear, parts = read(data, self._key, ClearSlots, plan, (plan.rows, entries), chosen)
         _ensure_within(clear, (plan.most if chosen else parts * plan.bound,))
         return ClearSlots(clear, plan, self._key, parts, chosen)
@@ -112,6 +112,7 @@ class UnencryptedPublicKey:
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> ClearSlots:
         """The chosen integers, zero for the others; ANYBODY can tell which is which."""
         slots, left = self._chosen_of(sealed, own_choice)
+        ensure_single_entries(slots.plan)
         return ClearSlots(left, slots.plan, self._key, slots.parts, slots.chosen + 1)
 
     def _chosen_of(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[ClearSlots, Ints]:
@@ -152,6 +153,8 @@ class UnencryptedSecretKey:
     def open_slots(self, sealed: SealedSlots) -> Ints:
         """Rows x entries."""
         own, clear = inside(sealed, ClearSlots, self._key)
+        if not own.chosen:
+            ensure_single_entries(own.plan)
         ensure_opened(clear, (own.plan.most,))
         return clear.copy()
 
