@@ -27,6 +27,7 @@ from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
 from hedgerow.protocols.passive import Keeps, PassiveRows, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.protocols.unsummed import Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -76,7 +77,11 @@ class Party:
         """What the gradients of each round depend on, as far as this process knows."""
 
     def answer(self, frame: bytes) -> bytes:
-        """The answer to one frame; every one is noted before it leaves."""
+        """The answer to one frame."""
+        return worked_out([self.begin(frame)], self.threads)[0]
+
+    def begin(self, frame: bytes) -> bytes | Unsummed:
+        """The answer to one frame, or where its rows are to be summed all that comes before; see `worked_out`."""
         try:
             request = decode_request(frame, self.most_bytes)
             if not isinstance(request, (m.Propose, m.Introduce)):
@@ -85,6 +90,10 @@ class Party:
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
+        return reply if isinstance(reply, Unsummed) else self.sent(reply)
+
+    def sent(self, reply: m.Answer) -> bytes:
+        """An answer as it leaves; every one is noted before."""
         out = encode(reply)
         if self.owner.log is not None:
             digest = hashlib.sha256(out).hexdigest()
@@ -97,7 +106,7 @@ class Party:
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
-    def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
+    def _reply(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
         if isinstance(request, m.Propose):
             return self.member.consent(request)
         if isinstance(request, m.Introduce):
@@ -214,7 +223,8 @@ class Party:
         if self.rows is None or self.rows.agreement != self.agreement:
             valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
-            self.rows = OwnRows(own, valid, request.classes, self.plan.goal.scale_pos_weight, self.agreement)
+            heavier = self.plan.goal.scale_pos_weight
+            self.rows = OwnRows(own, valid, request.classes, heavier, self.agreement, self.threads)
             self.begun = None
         self.journal.begin(self.agreement)
         return m.Done()
@@ -244,7 +254,7 @@ class Party:
         """What the gradients of the next round depend on."""
         self.state = hashlib.sha256(self.state + trees).digest()
 
-    def _sums(self, request: Summing, frame: bytes) -> m.Answer:
+    def _sums(self, request: Summing, frame: bytes) -> m.Answer | Unsummed:
         if isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)
         if self.growing is None:
@@ -257,15 +267,20 @@ class Party:
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
-        if isinstance(request, m.AskHistograms):
-            words = self.growing.histograms(request)
-        elif isinstance(request, m.AskLeafSums):
-            words = self.growing.leaf_sums(request)
-        else:
-            again = self.growing.finished
-            words = self.growing.finish(request)
-            if not again:
-                self._finished(request, content, self.growing)
+        if isinstance(request, m.FinishRound):
+            return self._finish(request, content, self.growing)
+        step = self.growing.step(request)
+        if self.owner.durable:
+            self.log.sync()
+        gives = self.hiding.own_number in request.parties
+        pads = self.hiding.pads(request.parties, self.told) if gives else None
+        return Unsummed(self.growing.rows, step, pads, gives, self.sent)
+
+    def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> m.Answer:
+        again = growing.finished
+        words = growing.finish(request)
+        if not again:
+            self._finished(request, content, growing)
         if self.owner.durable:
             self.log.sync()
         if self.hiding.own_number not in request.parties:
