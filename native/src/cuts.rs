@@ -303,9 +303,18 @@ pub fn cut_sparse(
     threads::map(n_threads, spans.chunks(share).collect(), group).into_iter().flatten().collect()
 }
 
+/// The ordered keys of each column's values, missing ones left out.
+pub fn sorted_keys(columns: Vec<&[f32]>, n_threads: usize) -> Vec<Vec<u32>> {
+    threads::map(n_threads, columns, |values| {
+        let mut keys: Vec<u32> = values.iter().filter(|v| !v.is_nan()).map(|&v| key(v)).collect();
+        sort_keys(&mut keys, &mut Vec::new());
+        keys
+    })
+}
+
 /// Counts rows of `keys` (sorted) by prefix: for each wanted prefix of `32 - shift` bits, its rows.
-pub fn count_prefixes(sorted: &[u32], prefixes: &[u32], shift: u32) -> Vec<u64> {
-    let place = |bound: u64| sorted.partition_point(|&k| u64::from(k) < bound) as u64;
+pub fn count_prefixes(sorted: &[u32], prefixes: &[u32], shift: u32) -> Vec<i64> {
+    let place = |bound: u64| sorted.partition_point(|&k| u64::from(k) < bound) as i64;
     let span = |&p: &u32| (u64::from(p) << shift, (u64::from(p) + 1) << shift);
     prefixes.iter().map(span).map(|(low, high)| place(high) - place(low)).collect()
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::follow::Named;
 use crate::histogram::Span;
 use crate::matrix::{Matrix, prefetch};
 use crate::splits::BinSet;
@@ -17,24 +18,34 @@ pub struct Division {
     pub left_bins: BinSet,
 }
 
-/// Divides every span in place, keeping the order of rows on each side; returns how many went left. The spans come in the
-/// order of trees and rows and do not overlap.
-pub fn divide(matrix: &Matrix, orders: Vec<&mut [u32]>, divisions: &[Division], n_threads: usize) -> Vec<i64> {
-    let rows: usize = divisions.iter().map(|d| d.span.end - d.span.begin).sum();
+/// Rows of one table to be divided. The spans come in the order of trees and rows and do not overlap.
+pub struct Table<'a> {
+    pub matrix: Matrix<'a>,
+    pub orders: Vec<&'a mut [u32]>,
+    pub divisions: Vec<Division>,
+}
+
+/// Divides every span of every table in place, keeping the order of rows on each side; returns how many went left.
+pub fn divide(tables: Vec<Table>, n_threads: usize) -> Vec<i64> {
+    let rows: usize = tables.iter().flat_map(|t| &t.divisions).map(|d| d.span.end - d.span.begin).sum();
     let n_threads = if rows < 10_000 { 1 } else { n_threads };
     let piece = if n_threads == 1 { usize::MAX } else { (rows / (2 * n_threads)).clamp(4096, 65_536) };
     // Pieces are parted where they lie; then the pieces of one division are put together.
-    let mut slices = own_slices(orders, divisions);
-    let mut jobs = Vec::new();
-    for (division, rows) in divisions.iter().zip(&mut slices) {
-        jobs.extend(rows.chunks_mut(piece.min(rows.len().max(1))).map(|part| (division, part)));
+    let mut slices = Vec::new();
+    for Table { matrix, orders, divisions } in tables {
+        let own = own_slices(orders, &divisions);
+        slices.extend(divisions.into_iter().zip(own).map(|(division, rows)| (matrix, division, rows)));
     }
-    let parted = threads::map(n_threads, jobs, |(division, part)| {
+    let mut jobs = Vec::new();
+    for (matrix, division, rows) in &mut slices {
+        jobs.extend(rows.chunks_mut(piece.min(rows.len().max(1))).map(|part| (&*matrix, &*division, part)));
+    }
+    let parted = threads::map(n_threads, jobs, |(matrix, division, part)| {
         SCRATCH.with_borrow_mut(|spare| part_in_place(matrix, division, part, spare))
     });
     let mut parted = parted.into_iter();
     let mut lefts = Vec::with_capacity(slices.len());
-    for rows in &mut slices {
+    for (_, _, rows) in &mut slices {
         let n = rows.len().div_ceil(piece.min(rows.len().max(1)));
         let of_pieces: Vec<usize> = parted.by_ref().take(n).collect();
         lefts.push(of_pieces.iter().sum::<usize>() as i64);
@@ -43,6 +54,113 @@ pub fn divide(matrix: &Matrix, orders: Vec<&mut [u32]>, divisions: &[Division], 
         }
     }
     lefts
+}
+
+/// Where each node lies in a table of (tree, node).
+pub fn places(named: Named, shape: [usize; 2]) -> Result<Vec<usize>, &'static str> {
+    if named.tree.len() != named.node.len() {
+        return Err("one node a tree is needed");
+    }
+    let place = |(&t, &n): (&i64, &i64)| {
+        let fits = t >= 0 && n >= 0 && (t as usize) < shape[0] && (n as usize) < shape[1];
+        fits.then_some(t as usize * shape[1] + n as usize).ok_or("no such node")
+    };
+    named.tree.iter().zip(named.node).map(place).collect()
+}
+
+/// The spans of nodes, from a table of (tree, node, begin and end), checked against the orders.
+pub fn spans(named: Named, table: &[i64], shape: [usize; 2], orders: &[&[u32]]) -> Result<Vec<Span>, &'static str> {
+    let one = |at: usize| {
+        let (tree, begin, end) = (at / shape[1], table[2 * at], table[2 * at + 1]);
+        let fits = begin >= 0 && begin <= end && tree < orders.len() && end as usize <= orders[tree].len();
+        let span = Span { tree, begin: begin as usize, end: end as usize };
+        fits.then_some(span).ok_or("a span lies outside its tree's rows")
+    };
+    places(named, shape)?.into_iter().map(one).collect()
+}
+
+/// Each tree's order.
+pub fn orders_of(flat: &[u32], trees: usize) -> Vec<&[u32]> {
+    let width = flat.len() / trees.max(1);
+    (0..trees).map(|t| &flat[t * width..(t + 1) * width]).collect()
+}
+
+/// Rows that go the same way: their bins, the orders of all trees, and the table of spans (trees and nodes, by `shape`).
+pub struct Part<'a> {
+    pub matrix: Matrix<'a>,
+    pub orders: &'a mut [u32],
+    pub spans: &'a mut [i64],
+    pub shape: [usize; 2],
+}
+
+/// Cuts of nodes: rows whose bin is in the set go to the child, the others to the one behind it.
+#[derive(Clone, Copy)]
+pub struct Cuts<'a> {
+    pub nodes: Named<'a>,
+    pub child: &'a [i64],
+    pub column: &'a [i32],
+    pub left_bins: &'a [BinSet],
+}
+
+/// Divides rows and writes down the spans of all children; returns the sizes of both, part after part.
+pub fn divide_parts(parts: Vec<(&mut Part, Cuts)>, n_threads: usize) -> Result<Vec<i64>, &'static str> {
+    let (mut tables, mut placed) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
+    for (Part { matrix, orders, spans: table, shape }, cuts) in parts {
+        let own = spans(cuts.nodes, table, *shape, &orders_of(orders, shape[0]))?;
+        let divisions = divisions_of(matrix, &own, &cuts, shape[1])?;
+        let width = orders.len() / shape[0].max(1);
+        let orders = match width {
+            0 => (0..shape[0]).map(|_| Default::default()).collect(),
+            _ => orders.chunks_mut(width).collect(),
+        };
+        tables.push(Table { matrix: *matrix, orders, divisions });
+        placed.push((table, places(cuts.nodes, *shape)?, shape[1], cuts.child, own));
+    }
+    let lefts = divide(tables, n_threads);
+    let (mut rest, mut sizes) = (&lefts[..], Vec::with_capacity(2 * lefts.len()));
+    for (table, places, nodes, children, spans) in placed {
+        let (own, others) = rest.split_at(spans.len());
+        sizes.extend(child_spans(table, &places, nodes, children, &spans, own));
+        rest = others;
+    }
+    Ok(sizes)
+}
+
+/// Writes down the spans of both children of every span; their sizes.
+pub fn child_spans(
+    table: &mut [i64],
+    places: &[usize],
+    nodes: usize,
+    children: &[i64],
+    spans: &[Span],
+    lefts: &[i64],
+) -> Vec<i64> {
+    let mut sizes = Vec::with_capacity(2 * lefts.len());
+    for (i, (&left, span)) in lefts.iter().zip(spans).enumerate() {
+        let (begin, end) = (span.begin as i64, span.end as i64);
+        let at = 2 * (places[i] / nodes * nodes + children[i] as usize);
+        table[at..at + 4].copy_from_slice(&[begin, begin + left, begin + left, end]);
+        sizes.extend([left, end - begin - left]);
+    }
+    sizes
+}
+
+fn divisions_of(matrix: &Matrix, spans: &[Span], cuts: &Cuts, nodes: usize) -> Result<Vec<Division>, &'static str> {
+    let Cuts { child, column, left_bins, .. } = cuts;
+    if [child.len(), column.len(), left_bins.len()].iter().any(|&n| n != spans.len()) {
+        return Err("one child, column and set a node is needed");
+    }
+    if !child.iter().all(|&c| c >= 0 && (c as usize) + 1 < nodes) {
+        return Err("no room for a child's span");
+    }
+    if !column.iter().all(|&c| (0..matrix.n_columns() as i32).contains(&c)) {
+        return Err("no such column");
+    }
+    if !in_order(spans) {
+        return Err("spans must come in order and not overlap");
+    }
+    let one = |((&span, &column), &left_bins)| Division { span, column: column as usize, left_bins };
+    Ok(spans.iter().zip(*column).zip(*left_bins).map(one).collect())
 }
 
 /// Brings the left parts of all pieces to the front.
@@ -160,16 +278,25 @@ fn pieces_of(spans: &[Span], n_threads: usize) -> (Vec<(usize, Span)>, usize) {
     (spans.iter().enumerate().flat_map(cut).collect(), if rows < 10_000 { 1 } else { n_threads })
 }
 
-/// Sums of wide gradients and hessians over each span.
-pub fn leaf_sums(
-    pairs: &[[i32; 2]],
-    rows: usize,
-    orders: &[&[u32]],
-    spans: &[Span],
-    n_threads: usize,
-) -> Vec<[i64; 2]> {
-    let (pieces, n_threads) = pieces_of(spans, n_threads);
-    let sums = threads::map(n_threads, pieces, |(i, s)| {
+/// Leaves of one table: wide pairs of all trees, so many rows each, and the spans to be summed.
+pub struct Leaves<'a> {
+    pub pairs: &'a [[i32; 2]],
+    pub rows: usize,
+    pub orders: &'a [&'a [u32]],
+    pub spans: &'a [Span],
+}
+
+/// Sums of wide gradients and hessians over each span of every table.
+pub fn leaf_sums(tables: &[Leaves], n_threads: usize) -> Vec<Vec<[i64; 2]>> {
+    let mut jobs = Vec::new();
+    let mut fewest = 1;
+    for (t, table) in tables.iter().enumerate() {
+        let (pieces, n) = pieces_of(table.spans, n_threads);
+        jobs.extend(pieces.into_iter().map(|(i, s)| (t, i, s)));
+        fewest = fewest.max(n);
+    }
+    let sums = threads::map(fewest, jobs, |(t, i, s)| {
+        let Leaves { pairs, rows, orders, .. } = tables[t];
         let (own, pairs) = (&orders[s.tree][s.begin..s.end], &pairs[s.tree * rows..(s.tree + 1) * rows]);
         let mut sum = [0i64; 2];
         for (at, &row) in own.iter().enumerate() {
@@ -179,11 +306,12 @@ pub fn leaf_sums(
             let [g, h] = pairs[row as usize];
             sum = [sum[0] + i64::from(g), sum[1] + i64::from(h)];
         }
-        (i, sum)
+        (t, i, sum)
     });
-    let mut out = vec![[0; 2]; spans.len()];
-    for (i, [g, h]) in sums {
-        out[i] = [out[i][0] + g, out[i][1] + h];
+    let mut out: Vec<Vec<[i64; 2]>> = tables.iter().map(|table| vec![[0; 2]; table.spans.len()]).collect();
+    for (t, i, [g, h]) in sums {
+        let place = &mut out[t][i];
+        *place = [place[0] + g, place[1] + h];
     }
     out
 }

@@ -43,6 +43,8 @@ pub enum Wrong {
     Children = 2,
     Column = 3,
     Place = 4,
+    Asked = 5,
+    Leaves = 6,
 }
 
 fn places(status: &[u8], width: usize, named: Named, wanted: &[u8]) -> Option<Vec<usize>> {
@@ -95,6 +97,29 @@ pub fn follow(status: &mut [u8], width: usize, sizes: &mut [i64], told: &Told, a
         return Ok(());
     }
     Err(Wrong::Node)
+}
+
+/// What a party is told in one step: cuts to follow, if any, and nodes to be summed: such at the lowest level that were
+/// not before or, if they are leaves, all there are.
+pub fn follow_step(
+    status: &mut [u8],
+    width: usize,
+    sizes: &mut [i64],
+    told: Option<&Told>,
+    agreed: &Agreed,
+    nodes: Named,
+    leaves: bool,
+) -> Result<(), Wrong> {
+    if let Some(told) = told {
+        follow(status, width, sizes, told, agreed)?;
+    }
+    if leaves {
+        let n_leaves = status.iter().filter(|&&s| s > CUT).count();
+        let all = n_leaves == nodes.tree.len() && name(status, width, nodes, &[LEAF, LOWEST, ASKED], 0);
+        return if all { Ok(()) } else { Err(Wrong::Leaves) };
+    }
+    let asked = !nodes.tree.is_empty() && name(status, width, nodes, &[LOWEST], ASKED);
+    if asked { Ok(()) } else { Err(Wrong::Asked) }
 }
 
 fn check_place(told: &Told, i: usize, agreed: &Agreed) -> Result<(), Wrong> {
@@ -160,6 +185,21 @@ mod tests {
             let (result, status) = told(&[child], &[column], &[bin], set);
             assert_eq!((result, status), (Err(wrong), vec![LOWEST, 0, 0, 0]));
         }
+    }
+
+    #[test]
+    fn a_step_asks_once_for_nodes_at_the_lowest_level_or_for_all_leaves() {
+        let mut status = vec![CUT, LOWEST, LEAF, 0];
+        let mut step = |node: &[i64], leaves| {
+            let nodes = Named { tree: &vec![0; node.len()], node };
+            follow_step(&mut status, 4, &mut [3], None, &AGREED, nodes, leaves)
+        };
+        assert_eq!(step(&[2], false), Err(Wrong::Asked));
+        assert_eq!(step(&[], false), Err(Wrong::Asked));
+        assert_eq!((step(&[1], false), step(&[1], false)), (Ok(()), Err(Wrong::Asked)));
+        assert_eq!(step(&[1], true), Err(Wrong::Leaves));
+        assert_eq!(step(&[1, 3], true), Err(Wrong::Leaves));
+        assert_eq!(step(&[2, 1], true), Ok(()));
     }
 
     #[test]

@@ -35,47 +35,61 @@ pub struct Scales {
 const BLOCK: usize = 512;
 type Buffer = [f64; BLOCK];
 
-/// Pairs of integers for every tree (one, or one a class) and row; returns how many derivatives were cut short.
-pub fn gradients(
-    loss: Loss,
-    scales: Scales,
-    scores: &[f32],
-    labels: &[f32],
-    weights: &[f32],
-    out: &mut [[i32; 2]],
-    n_threads: usize,
-) -> u64 {
-    let rows = labels.len();
-    let trees = scores.len() / rows.max(1);
-    let clipped = AtomicU64::new(0);
-    let mut columns: Vec<_> = out.chunks_mut(rows.max(1)).map(|tree| tree.chunks_mut(BLOCK)).collect();
-    let mut blocks: Vec<(usize, Vec<&mut [[i32; 2]]>)> = Vec::with_capacity(rows / BLOCK + 1);
-    for first in (0..rows).step_by(BLOCK) {
-        blocks.push((first, columns.iter_mut().filter_map(Iterator::next).collect()));
+/// Rows of one table: their scores (of one tree, or of one a class), labels, and weights if they differ.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    pub loss: Loss,
+    pub scales: Scales,
+    pub scores: &'a [f32],
+    pub labels: &'a [f32],
+    pub weights: &'a [f32],
+}
+
+/// Some rows, by the place of the first, and their pairs of every tree.
+type Block<'a> = (usize, Vec<&'a mut [[i32; 2]]>);
+
+/// Fills pairs of integers for every tree and row of each table; returns how many derivatives of each were cut short.
+pub fn gradients(tables: Vec<(Rows, &mut [[i32; 2]])>, n_threads: usize) -> Vec<u64> {
+    let clipped: Vec<AtomicU64> = tables.iter().map(|_| AtomicU64::new(0)).collect();
+    let n_blocks: usize = tables.iter().map(|(rows, _)| rows.labels.len().div_ceil(BLOCK)).sum();
+    let share = n_blocks.div_ceil(4 * n_threads).max(4);
+    let mut jobs = Vec::new();
+    for (i, (rows, out)) in tables.into_iter().enumerate() {
+        let n = rows.labels.len();
+        let mut columns: Vec<_> = out.chunks_mut(n.max(1)).map(|tree| tree.chunks_mut(BLOCK)).collect();
+        for first in (0..n).step_by(BLOCK * share) {
+            let places = (first..n.min(first + BLOCK * share)).step_by(BLOCK);
+            let block = |first| (first, columns.iter_mut().filter_map(Iterator::next).collect());
+            jobs.push((i, rows, places.map(block).collect::<Vec<Block>>()));
+        }
     }
-    let one = |(first, outs): &mut (usize, Vec<&mut [[i32; 2]]>)| {
-        let first = *first;
+    threads::for_each(n_threads, jobs, |(i, rows, blocks)| {
+        let cut = blocks.into_iter().map(|block| rows.derive(block)).sum();
+        clipped[i].fetch_add(cut, Ordering::Relaxed);
+    });
+    clipped.into_iter().map(AtomicU64::into_inner).collect()
+}
+
+impl Rows<'_> {
+    fn derive(&self, (first, outs): Block) -> u64 {
+        let (rows, trees) = (self.labels.len(), outs.len());
         let size = BLOCK.min(rows - first);
         let (mut g, mut h) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let mut softmax = (loss == Loss::Softmax).then(|| Normaliser::of(scores, rows, first, size, trees));
-        let labels = &labels[first..first + size];
-        let weights = if weights.is_empty() { weights } else { &weights[first..first + size] };
-        for (tree, out) in outs.iter_mut().enumerate() {
-            let scores = &scores[tree * rows + first..][..size];
+        let mut softmax = (self.loss == Loss::Softmax).then(|| Normaliser::of(self.scores, rows, first, size, trees));
+        let labels = &self.labels[first..first + size];
+        let weights = if self.weights.is_empty() { self.weights } else { &self.weights[first..first + size] };
+        let mut clipped = 0;
+        for (tree, out) in outs.into_iter().enumerate() {
+            let scores = &self.scores[tree * rows + first..][..size];
             match &mut softmax {
                 Some(normaliser) => normaliser.derivatives(scores, labels, tree, &mut g, &mut h),
-                None if loss == Loss::Shares => shares(labels, tree as f32, &mut g, &mut h),
-                None => derivatives(loss, scores, labels, &mut g, &mut h),
+                None if self.loss == Loss::Shares => shares(labels, tree as f32, &mut g, &mut h),
+                None => derivatives(self.loss, scores, labels, &mut g, &mut h),
             }
-            let cut = quantise(scales, &g[..size], &h[..size], weights, out);
-            if cut > 0 {
-                clipped.fetch_add(cut, Ordering::Relaxed);
-            }
+            clipped += quantise(self.scales, &g[..size], &h[..size], weights, out);
         }
-    };
-    let share = blocks.len().div_ceil(4 * n_threads).max(4);
-    threads::for_each(n_threads, blocks.chunks_mut(share).collect(), |blocks| blocks.iter_mut().for_each(one));
-    clipped.into_inner()
+        clipped
+    }
 }
 
 dispatched! {

@@ -29,7 +29,7 @@ pub struct Gradients<'a> {
 pub const WIDE_BITS: u32 = 30;
 
 /// What every row adds to its bins.
-trait Addends: Copy + Sync {
+trait Addends: Copy + Send + Sync {
     /// One tree's part.
     fn of(self, tree: usize) -> Self;
 
@@ -103,80 +103,70 @@ thread_local! {
     static SCRATCH: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Sums per bin of every span, `(gradient, hessian)` pairs, each span's total last, spans one after the other.
-pub fn build(
-    matrix: &Matrix,
-    gradients: Gradients,
-    orders: &[&[u32]],
-    spans: &[Span],
-    n_threads: usize,
-    out: &mut [[i64; 2]],
-) {
-    add_up(matrix, gradients, orders, spans, n_threads, out);
+/// Spans of one table to be summed, and where their sums go: spans one after the other, each span's total last.
+pub struct Sums<'a, A> {
+    pub matrix: Matrix<'a>,
+    pub addends: A,
+    pub orders: &'a [&'a [u32]],
+    pub spans: &'a [Span],
+    pub out: &'a mut [[i64; 2]],
+}
+
+/// Sums per bin of every span of every table, `(gradient, hessian)` pairs.
+pub fn build(tables: Vec<Sums<Gradients>>, n_threads: usize) {
+    add_up(tables, n_threads);
 }
 
 /// The number of rows per bin of every span, each span's total last, spans one after the other.
 pub fn count(matrix: &Matrix, orders: &[&[u32]], spans: &[Span], n_threads: usize) -> Vec<i64> {
     let mut pairs = vec![[0; 2]; spans.len() * (matrix.n_bins() + 1)];
-    add_up(matrix, Ones, orders, spans, n_threads, &mut pairs);
+    add_up(vec![Sums { matrix: *matrix, addends: Ones, orders, spans, out: &mut pairs }], n_threads);
     pairs.into_iter().map(|[_, rows]| rows).collect()
 }
 
-fn add_up(
-    matrix: &Matrix,
-    addends: impl Addends,
-    orders: &[&[u32]],
-    spans: &[Span],
-    n_threads: usize,
-    out: &mut [[i64; 2]],
-) {
-    let width = matrix.n_bins() + 1;
-    let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();
-    let n_threads = if rows * (matrix.dense_columns.len() + 4) < 30_000 { 1 } else { n_threads };
+fn add_up<A: Addends>(tables: Vec<Sums<A>>, n_threads: usize) {
+    let rows_of = |t: &Sums<A>| t.spans.iter().map(|s| s.end - s.begin).sum::<usize>();
+    let rows: usize = tables.iter().map(rows_of).sum();
+    let work: usize = tables.iter().map(|t| rows_of(t) * (t.matrix.dense_columns.len() + 4)).sum();
+    let n_threads = if work < 30_000 { 1 } else { n_threads };
     let piece = if n_threads == 1 { usize::MAX } else { (rows / (n_threads * 3)).max(4096) };
-    let sum =
-        |s: Span, out: &mut [[i64; 2]]| sum_span(matrix, addends.of(s.tree), &orders[s.tree][s.begin..s.end], out);
     // A span of one piece is summed where it belongs; the pieces of others are added up afterwards.
-    let mut places: Vec<Option<&mut [[i64; 2]]>> = out.chunks_exact_mut(width).map(Some).collect();
+    let mut places = Vec::new();
     let mut jobs = Vec::new();
-    for (i, span) in spans.iter().enumerate() {
-        let whole = span.end - span.begin <= piece;
-        let place = if whole { places[i].take() } else { None };
-        let pieces = if whole { vec![*span] } else { pieces_of(*span, piece) };
-        jobs.extend(
-            pieces.into_iter().map(|p| (i, p)).zip(std::iter::once(place).chain(std::iter::repeat_with(|| None))),
-        );
-    }
-    let parts = threads::map(n_threads, jobs, |((i, span), place)| match place {
-        Some(out) => {
-            sum(span, out);
-            fill_defaults(matrix, out);
-            (i, Vec::new())
-        }
-        None => {
-            let mut part = vec![[0; 2]; width];
-            sum(span, &mut part);
-            (i, part)
-        }
-    });
-    for (i, part) in parts {
-        if let Some(out) = &mut places[i] {
-            for (o, p) in out.iter_mut().zip(&part) {
-                o[0] += p[0];
-                o[1] += p[1];
+    for Sums { matrix, addends, orders, spans, out } in tables {
+        for (span, place) in spans.iter().zip(out.chunks_exact_mut(matrix.n_bins() + 1)) {
+            let table = (matrix, addends.of(span.tree), &orders[span.tree][span.begin..span.end]);
+            if span.end - span.begin <= piece {
+                jobs.push((table, Ok(place)));
+            } else {
+                jobs.extend(table.2.chunks(piece).map(|rows| ((table.0, table.1, rows), Err(places.len()))));
+                places.push((matrix, place));
             }
         }
     }
-    places.into_iter().flatten().for_each(|out| fill_defaults(matrix, out));
-}
-
-fn pieces_of(span: Span, piece: usize) -> Vec<Span> {
-    let cut = |begin| Span { begin, end: span.end.min(begin + piece), ..span };
-    (span.begin..span.end).step_by(piece).map(cut).collect()
+    let parts = threads::map(n_threads, jobs, |((matrix, addends, rows), place)| match place {
+        Ok(out) => {
+            sum_rows(&matrix, addends, rows, out);
+            fill_defaults(&matrix, out);
+            None
+        }
+        Err(i) => {
+            let mut part = vec![[0; 2]; matrix.n_bins() + 1];
+            sum_rows(&matrix, addends, rows, &mut part);
+            Some((i, part))
+        }
+    });
+    for (i, part) in parts.into_iter().flatten() {
+        for (o, p) in places[i].1.iter_mut().zip(&part) {
+            o[0] += p[0];
+            o[1] += p[1];
+        }
+    }
+    places.into_iter().for_each(|(matrix, out)| fill_defaults(&matrix, out));
 }
 
 /// Adds the sums of these rows to `out`, their total to its last pair. Default bins get nothing.
-fn sum_span(matrix: &Matrix, addends: impl Addends, rows: &[u32], out: &mut [[i64; 2]]) {
+fn sum_rows(matrix: &Matrix, addends: impl Addends, rows: &[u32], out: &mut [[i64; 2]]) {
     let limit = addends.rows_in_a_word();
     if limit >= 1024 {
         // Taken out while in use, so that a panic leaves no half-filled words behind.
@@ -253,7 +243,7 @@ fn add_each<'a, E: Copy + Into<u32> + 'a>(
         let word = word_of(addends.pair(row));
         total += word;
         for (&bin, &offset) in matrix.dense[row as usize * width..][..width].iter().zip(&offsets) {
-            // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_span`).
+            // SAFETY: `words` has 256 places behind the greatest offset (`Matrix::check`, `sum_rows`).
             unsafe { *words.get_unchecked_mut(offset + bin as usize) += word };
         }
         for &e in entries_of(row) {

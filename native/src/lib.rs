@@ -14,6 +14,7 @@ pub mod predict;
 pub mod ristretto;
 pub mod sample;
 pub mod splits;
+pub mod steps;
 pub mod threads;
 
 #[cfg(feature = "python")]
@@ -26,3 +27,5 @@ mod paillier_face;
 mod python;
 #[cfg(feature = "python")]
 mod ristretto_face;
+#[cfg(feature = "python")]
+mod steps_face;

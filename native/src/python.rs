@@ -11,13 +11,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::cuts::{self, ColumnCuts};
-use crate::divide::{self, Division};
+use crate::divide::{self, Division, Leaves, orders_of};
 use crate::gradients::{self, Loss, Scales};
-use crate::histogram::{self, Gradients, Span};
+use crate::histogram::{self, Gradients, Span, Sums};
 use crate::matrix::{self, Entries, Grid, Matrix, SparseTable};
+use crate::pads::Hidden;
 use crate::predict::{self, DenseBlocks, Forest, SparseBlocks};
 use crate::splits::{self, BinSet, Cut, Layout, Node, Pair, Rules};
-use crate::{follow, pads, portable, sample};
+use crate::{follow, pads, portable, sample, threads};
 
 /// At least one.
 pub(crate) type Threads = std::num::NonZeroUsize;
@@ -54,7 +55,7 @@ pub(crate) fn run<R: Send>(py: Python<'_>, kernel: impl FnOnce() -> R + Send) ->
 }
 
 /// Whether the last axis of an array has this size.
-fn ensure_last(shape: &[usize], size: usize) -> PyResult<()> {
+pub(crate) fn ensure_last(shape: &[usize], size: usize) -> PyResult<()> {
     ensure(
         shape.last() == Some(&size),
         "the last axis of spans, pairs, places, bounds, nodes, sets or keys has a wrong size",
@@ -75,12 +76,12 @@ fn pairs3<'py>(py: Python<'py>, data: Vec<Pair>, rows: usize, columns: usize) ->
     data.into_flattened().into_pyarray(py).reshape([rows, columns, 2])
 }
 
-fn as_pairs<T>(flat: &[T]) -> &[[T; 2]] {
+pub(crate) fn as_pairs<T>(flat: &[T]) -> &[[T; 2]] {
     flat.as_chunks().0
 }
 
 #[derive(FromPyObject)]
-struct MatrixArrays<'py> {
+pub(crate) struct MatrixArrays<'py> {
     dense: PyReadonlyArray2<'py, u8>,
     dense_columns: PyReadonlyArray1<'py, u32>,
     starts: PyReadonlyArray1<'py, i64>,
@@ -97,7 +98,7 @@ enum EntryArray<'py> {
 }
 
 impl MatrixArrays<'_> {
-    fn view(&self) -> PyResult<Matrix<'_>> {
+    pub(crate) fn view(&self) -> PyResult<Matrix<'_>> {
         let view = Matrix {
             rows: self.dense.shape()[0],
             dense: flat!(self.dense),
@@ -186,11 +187,14 @@ fn find_cuts_sparse<'py>(
 }
 
 #[pyfunction]
-fn sorted_keys<'py>(py: Python<'py>, values: PyReadonlyArray1<'py, f32>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let values = flat!(values);
-    let mut keys: Vec<u32> = values.iter().filter(|v| !v.is_nan()).map(|&v| cuts::key(v)).collect();
-    run(py, || cuts::sort_keys(&mut keys, &mut Vec::new()))?;
-    Ok(keys.into_pyarray(py))
+fn sorted_keys<'py>(
+    py: Python<'py>,
+    columns: Vec<PyReadonlyArray1<'py, f32>>,
+    n_threads: Threads,
+) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+    let columns = columns.iter().map(|values| Ok(flat!(values))).collect::<PyResult<Vec<&[f32]>>>()?;
+    let keys = run(py, || cuts::sorted_keys(columns, n_threads.get()))?;
+    Ok(keys.into_iter().map(|keys| keys.into_pyarray(py)).collect())
 }
 
 #[pyfunction]
@@ -201,13 +205,16 @@ fn key_values<'py>(py: Python<'py>, keys: PyReadonlyArray1<'py, u32>) -> PyResul
 #[pyfunction]
 fn count_prefixes<'py>(
     py: Python<'py>,
-    keys: PyReadonlyArray1<'py, u32>,
-    prefixes: PyReadonlyArray1<'py, u32>,
-    shift: u32,
+    columns: Vec<(PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>, u32)>,
+    n_threads: Threads,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    ensure(shift < 32, "shift must be below 32")?;
-    let counts = cuts::count_prefixes(flat!(keys), flat!(prefixes), shift);
-    Ok(counts.into_iter().map(|c| c as i64).collect::<Vec<_>>().into_pyarray(py))
+    let mut asked = Vec::with_capacity(columns.len());
+    for (keys, prefixes, shift) in &columns {
+        ensure(*shift < 32, "shift must be below 32")?;
+        asked.push((flat!(keys), flat!(prefixes), *shift));
+    }
+    let count = |(keys, prefixes, shift)| cuts::count_prefixes(keys, prefixes, shift);
+    Ok(run(py, || threads::map(n_threads.get(), asked, count))?.concat().into_pyarray(py))
 }
 
 type Blocks<'py> = (Bound<'py, PyArray2<u8>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>);
@@ -319,39 +326,27 @@ fn columns_of<'py>(
 /// Nodes of a round: tree and node of each.
 #[derive(FromPyObject)]
 #[pyo3(transparent)]
-struct NodeArrays<'py>((PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>));
+pub(crate) struct NodeArrays<'py>((PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>));
 
 impl NodeArrays<'_> {
     fn len(&self) -> usize {
         self.0.0.len()
     }
 
+    pub(crate) fn view(&self) -> PyResult<follow::Named<'_>> {
+        Ok(follow::Named { tree: flat!(self.0.0), node: flat!(self.0.1) })
+    }
+
     /// Where each node lies in a table of (tree, node).
     fn places(&self, shape: &[usize]) -> PyResult<Vec<usize>> {
-        let (trees, nodes) = (flat!(self.0.0), flat!(self.0.1));
-        ensure(trees.len() == nodes.len(), "one node a tree is needed")?;
-        let place = |(&t, &n): (&i64, &i64)| {
-            let fits = t >= 0 && n >= 0 && (t as usize) < shape[0] && (n as usize) < shape[1];
-            fits.then_some(t as usize * shape[1] + n as usize).ok_or_else(|| wrong("no such node"))
-        };
-        trees.iter().zip(nodes).map(place).collect()
+        divide::places(self.view()?, [shape[0], shape[1]]).map_err(wrong)
     }
 
     /// Their spans, from a table of (tree, node, begin and end), checked against the orders.
     fn spans(&self, table: &[i64], shape: &[usize], orders: &[&[u32]]) -> PyResult<Vec<Span>> {
         ensure_last(shape, 2)?;
-        let one = |at: usize| {
-            let (tree, begin, end) = (at / shape[1], table[2 * at], table[2 * at + 1]);
-            let fits = begin >= 0 && begin <= end && tree < orders.len() && end as usize <= orders[tree].len();
-            let span = Span { tree, begin: begin as usize, end: end as usize };
-            fits.then_some(span).ok_or_else(|| wrong("a span lies outside its tree's rows"))
-        };
-        self.places(shape)?.into_iter().map(one).collect()
+        divide::spans(self.view()?, table, [shape[0], shape[1]], orders).map_err(wrong)
     }
-}
-
-fn orders_of(flat: &[u32], width: usize, trees: usize) -> Vec<&[u32]> {
-    (0..trees).map(|t| &flat[t * width..(t + 1) * width]).collect()
 }
 
 #[pyfunction]
@@ -369,14 +364,14 @@ fn histograms<'py>(
     let matrix = matrix.view()?;
     ensure((2..=31).contains(&gradient_bits), "gradient_bits must be 2 to 31")?;
     ensure(pairs.shape()[1] == matrix.rows && pairs.shape()[0] == orders.shape()[0], "gradients do not fit the table")?;
-    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let orders = orders_of(flat!(orders), orders.shape()[0]);
     let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
     ensure_last(pairs.shape(), 2)?;
     let gradients = Gradients { pairs: as_pairs(flat!(pairs)), rows: matrix.rows, bits: gradient_bits };
     let width = matrix.n_bins() + 1;
     let mut out = vec![[0i64; 2]; spans.len() * width];
-    let work = || histogram::build(&matrix, gradients, &orders, &spans, n_threads, &mut out);
-    run(py, work)?;
+    let sums = Sums { matrix, addends: gradients, orders: &orders, spans: &spans, out: &mut out };
+    run(py, || histogram::build(vec![sums], n_threads))?;
     pairs3(py, out, spans.len(), width)
 }
 
@@ -406,7 +401,7 @@ fn count_rows<'py>(
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let n_threads = n_threads.get();
     let matrix = matrix.view()?;
-    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let orders = orders_of(flat!(orders), orders.shape()[0]);
     let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
     let counts = run(py, || histogram::count(&matrix, &orders, &spans, n_threads))?;
     shaped(py, counts, spans.len(), matrix.n_bins() + 1)
@@ -591,52 +586,27 @@ fn divide_rows<'py>(
     left_bins: PyReadonlyArray2<'py, u64>,
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let n_threads = n_threads.get();
-    let matrix = matrix.view()?;
-    let (trees, width) = (orders.shape()[0], orders.shape()[1]);
-    let shape = [spans.shape()[0], spans.shape()[1], spans.shape()[2]];
-    let order_flat = flat_mut!(orders);
-    let table = flat_mut!(spans);
-    let places = nodes.places(&shape)?;
-    let spans = nodes.spans(table, &shape, &orders_of(order_flat, width, trees))?;
+    let mut part = part_of(&matrix, &mut orders, &mut spans)?;
     ensure_last(left_bins.shape(), 4)?;
-    let (children, columns, sets) = (flat!(children), flat!(columns), flat!(left_bins).as_chunks::<4>().0);
-    let sizes = [children.len(), columns.len(), sets.len()];
-    ensure(sizes.iter().all(|&n| n == nodes.len()), "one child, column and set a node is needed")?;
-    ensure(children.iter().all(|&c| c >= 0 && (c as usize) + 1 < shape[1]), "no room for a child's span")?;
-    ensure(columns.iter().all(|&c| (0..matrix.n_columns() as i32).contains(&c)), "no such column")?;
-    let one = |((&span, &column), &left_bins): ((&Span, &i32), &BinSet)| Division {
-        span,
-        column: column as usize,
-        left_bins,
+    let cuts = divide::Cuts {
+        nodes: nodes.view()?,
+        child: flat!(children),
+        column: flat!(columns),
+        left_bins: flat!(left_bins).as_chunks().0,
     };
-    let divisions: Vec<Division> = spans.iter().zip(columns).zip(sets).map(one).collect();
-    ensure(divide::in_order(&spans), "spans must come in order and not overlap")?;
-    let orders: Vec<&mut [u32]> = match width {
-        0 => (0..trees).map(|_| Default::default()).collect(),
-        _ => order_flat.chunks_mut(width).collect(),
-    };
-    let lefts = run(py, || divide::divide(&matrix, orders, &divisions, n_threads))?;
-    shaped(py, child_spans(table, &places, shape[1], children, &spans, &lefts), lefts.len(), 2)
+    let sizes = run(py, || divide::divide_parts(vec![(&mut part, cuts)], n_threads.get()))?.map_err(wrong)?;
+    shaped(py, sizes, nodes.len(), 2)
 }
 
-/// Writes down the spans of both children of every span; their sizes.
-fn child_spans(
-    table: &mut [i64],
-    places: &[usize],
-    nodes: usize,
-    children: &[i64],
-    spans: &[Span],
-    lefts: &[i64],
-) -> Vec<i64> {
-    let mut sizes = Vec::with_capacity(2 * lefts.len());
-    for (i, (&left, span)) in lefts.iter().zip(spans).enumerate() {
-        let (begin, end) = (span.begin as i64, span.end as i64);
-        let at = 2 * (places[i] / nodes * nodes + children[i] as usize);
-        table[at..at + 4].copy_from_slice(&[begin, begin + left, begin + left, end]);
-        sizes.extend([left, end - begin - left]);
-    }
-    sizes
+pub(crate) fn part_of<'a>(
+    matrix: &'a MatrixArrays,
+    orders: &'a mut PyReadwriteArray2<'_, u32>,
+    spans: &'a mut PyReadwriteArray3<'_, i64>,
+) -> PyResult<divide::Part<'a>> {
+    ensure_last(spans.shape(), 2)?;
+    let shape = [spans.shape()[0], spans.shape()[1]];
+    ensure(orders.shape()[0] == shape[0], "the spans are of another number of trees than the orders")?;
+    Ok(divide::Part { matrix: matrix.view()?, orders: flat_mut!(orders), spans: flat_mut!(spans), shape })
 }
 
 #[pyfunction]
@@ -652,7 +622,7 @@ fn row_sides<'py>(
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
     let n_threads = n_threads.get();
     let matrix = matrix.view()?;
-    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let orders = orders_of(flat!(orders), orders.shape()[0]);
     let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
     ensure_last(left_bins.shape(), 4)?;
     let (columns, sets) = (flat!(columns), flat!(left_bins).as_chunks::<4>().0);
@@ -683,7 +653,7 @@ fn divide_by_sides<'py>(
     let order_flat = flat_mut!(orders);
     let table = flat_mut!(spans);
     let places = nodes.places(&shape)?;
-    let spans = nodes.spans(table, &shape, &orders_of(order_flat, width, trees))?;
+    let spans = nodes.spans(table, &shape, &orders_of(order_flat, trees))?;
     let (children, left) = (flat!(children), flat!(left));
     ensure(children.len() == nodes.len(), "one child a node is needed")?;
     ensure(children.iter().all(|&c| c >= 0 && (c as usize) + 1 < shape[1]), "no room for a child's span")?;
@@ -695,7 +665,7 @@ fn divide_by_sides<'py>(
         _ => order_flat.chunks_mut(width).collect(),
     };
     let lefts = run(py, || divide::divide_by(orders, &spans, left, n_threads))?;
-    shaped(py, child_spans(table, &places, shape[1], children, &spans, &lefts), lefts.len(), 2)
+    shaped(py, divide::child_spans(table, &places, shape[1], children, &spans, &lefts), lefts.len(), 2)
 }
 
 #[pyfunction]
@@ -710,13 +680,13 @@ fn leaf_sums<'py>(
     let n_threads = n_threads.get();
     let rows = pairs.shape()[1];
     ensure(pairs.shape()[0] == orders.shape()[0], "gradients do not fit the orders")?;
-    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let orders = orders_of(flat!(orders), orders.shape()[0]);
     let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
     ensure_last(pairs.shape(), 2)?;
     let pairs = as_pairs(flat!(pairs));
-    let sums = run(py, || divide::leaf_sums(pairs, rows, &orders, &spans, n_threads))?;
-    let n = sums.len();
-    shaped(py, sums.into_flattened(), n, 2)
+    let leaves = Leaves { pairs, rows, orders: &orders, spans: &spans };
+    let sums = run(py, || divide::leaf_sums(&[leaves], n_threads))?.concat();
+    shaped(py, sums.into_flattened(), spans.len(), 2)
 }
 
 #[pyfunction]
@@ -732,7 +702,7 @@ fn add_values<'py>(
     let n_threads = n_threads.get();
     let rows = scores.shape()[1];
     ensure(scores.shape()[0] == orders.shape()[0], "scores do not fit the orders")?;
-    let orders = orders_of(flat!(orders), orders.shape()[1], orders.shape()[0]);
+    let orders = orders_of(flat!(orders), orders.shape()[0]);
     let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
     let values = flat!(values);
     ensure(values.len() == spans.len(), "one value a span is needed")?;
@@ -765,22 +735,37 @@ fn gradient_pairs<'py>(
     mut out: PyReadwriteArray3<'py, i32>,
     n_threads: Threads,
 ) -> PyResult<u64> {
-    let n_threads = n_threads.get();
+    let (rows, out) = (deriving(&loss, scales, &scores, &labels, &weights)?, pairs_to_fill(&mut out, scores.shape())?);
+    Ok(run(py, || gradients::gradients(vec![(rows, out)], n_threads.get()))?[0])
+}
+
+/// Rows whose gradients are wanted.
+pub(crate) fn deriving<'a>(
+    loss: &(String, f64),
+    scales: (f64, f64, bool),
+    scores: &'a PyReadonlyArray2<'_, f32>,
+    labels: &'a PyReadonlyArray1<'_, f32>,
+    weights: &'a PyReadonlyArray1<'_, f32>,
+) -> PyResult<gradients::Rows<'a>> {
+    let (trees, rows) = (scores.shape()[0], scores.shape()[1]);
     let loss = loss_of(&loss.0, loss.1)?;
     let scales = Scales { gradient: scales.0, hessian: scales.1, constant_hessian: scales.2 };
-    let (trees, rows) = (scores.shape()[0], scores.shape()[1]);
-    ensure(
-        out.shape() == [trees, rows, 2] && (matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1),
-        "scores and gradients differ in shape",
-    )?;
+    ensure(matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1, "the loss has one tree a round")?;
     let (scores, labels, weights) = (flat!(scores), flat!(labels), flat!(weights));
     ensure(
         labels.len() == rows && (weights.is_empty() || weights.len() == rows),
         "one label and weight a row is needed",
     )?;
-    let out = flat_mut!(out).as_chunks_mut().0;
-    let work = || gradients::gradients(loss, scales, scores, labels, weights, out, n_threads);
-    run(py, work)
+    Ok(gradients::Rows { loss, scales, scores, labels, weights })
+}
+
+/// The pairs of all trees and rows of scores of this shape.
+pub(crate) fn pairs_to_fill<'a>(
+    pairs: &'a mut PyReadwriteArray3<'_, i32>,
+    scores: &[usize],
+) -> PyResult<&'a mut [[i32; 2]]> {
+    ensure(pairs.shape() == [scores[0], scores[1], 2], "scores and gradients differ in shape")?;
+    Ok(flat_mut!(pairs).as_chunks_mut().0)
 }
 
 #[pyfunction]
@@ -911,19 +896,20 @@ fn leaf_places<'py>(
     shaped(py, out, rows, trees)
 }
 
+#[derive(FromPyObject)]
+struct HiddenArrays<'py>(PyReadwriteArrayDyn<'py, u64>, PyReadonlyArray2<'py, u8>, PyReadonlyArray1<'py, bool>);
+
 #[pyfunction]
-fn add_pads<'py>(
-    py: Python<'py>,
-    mut words: PyReadwriteArrayDyn<'py, u64>,
-    keys: PyReadonlyArray2<'py, u8>,
-    subtract: PyReadonlyArray1<'py, bool>,
-    n_threads: Threads,
-) -> PyResult<()> {
-    ensure_last(keys.shape(), 32)?;
-    let (words, keys, subtract) = (flat_mut!(words), flat!(keys).as_chunks().0, flat!(subtract));
-    ensure(keys.len() == subtract.len(), "one key for each pad to add or take is needed")?;
-    ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
-    run(py, || pads::add_pads(words, keys, subtract, n_threads.get()))
+fn add_pads<'py>(py: Python<'py>, mut hidden: Vec<HiddenArrays<'py>>, n_threads: Threads) -> PyResult<()> {
+    let mut all = Vec::with_capacity(hidden.len());
+    for HiddenArrays(words, keys, subtract) in &mut hidden {
+        ensure_last(keys.shape(), 32)?;
+        let (words, keys, subtract) = (flat_mut!(words), flat!(keys).as_chunks().0, flat!(subtract));
+        ensure(keys.len() == subtract.len(), "one key for each pad to add or take is needed")?;
+        ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
+        all.push(Hidden { words, keys, subtract });
+    }
+    run(py, || pads::add_pads(all, n_threads.get()))
 }
 
 #[pyfunction]
@@ -939,7 +925,7 @@ fn pad_keys<'py>(
 }
 
 #[derive(FromPyObject)]
-struct ToldArrays<'py> {
+pub(crate) struct ToldArrays<'py> {
     nodes: NodeArrays<'py>,
     child: PyReadonlyArray1<'py, i64>,
     column: PyReadonlyArray1<'py, i32>,
@@ -955,6 +941,40 @@ struct AgreedArrays<'py> {
     categorical: PyReadonlyArray1<'py, bool>,
 }
 
+impl ToldArrays<'_> {
+    fn view(&self) -> PyResult<follow::Told<'_>> {
+        let divide::Cuts { nodes, child, column, left_bins } = self.cuts()?;
+        let (bin, missing_left) = (flat!(self.bin), flat!(self.missing_left));
+        let lengths = [nodes.node.len(), child.len(), column.len(), left_bins.len(), bin.len(), missing_left.len()];
+        ensure(lengths.iter().all(|&n| n == nodes.tree.len()), "the parts of the cuts differ in length")?;
+        Ok(follow::Told { nodes, child, column, bin, missing_left, left_bins })
+    }
+
+    pub(crate) fn cuts(&self) -> PyResult<divide::Cuts<'_>> {
+        ensure_last(self.left_bins.shape(), 4)?;
+        Ok(divide::Cuts {
+            nodes: self.nodes.view()?,
+            child: flat!(self.child),
+            column: flat!(self.column),
+            left_bins: flat!(self.left_bins).as_chunks().0,
+        })
+    }
+}
+
+impl AgreedArrays<'_> {
+    fn view(&self) -> PyResult<follow::Agreed<'_>> {
+        let agreed = follow::Agreed {
+            n_values: flat!(self.n_values),
+            has_missing: flat!(self.has_missing),
+            categorical: flat!(self.categorical),
+        };
+        let columns = agreed.n_values.len();
+        ensure(agreed.has_missing.len() == columns && agreed.categorical.len() == columns, "the columns do not fit")?;
+        ensure(agreed.n_values.iter().all(|n| (1..256).contains(n)), "a column has too many bins")?;
+        Ok(agreed)
+    }
+}
+
 #[pyfunction]
 fn follow_cuts<'py>(
     mut status: PyReadwriteArray2<'py, u8>,
@@ -964,28 +984,27 @@ fn follow_cuts<'py>(
 ) -> PyResult<u8> {
     let (trees, width) = (status.shape()[0], status.shape()[1]);
     let (status, sizes) = (flat_mut!(status), flat_mut!(sizes));
-    ensure_last(cuts.left_bins.shape(), 4)?;
-    let told = follow::Told {
-        nodes: follow::Named { tree: flat!(cuts.nodes.0.0), node: flat!(cuts.nodes.0.1) },
-        child: flat!(cuts.child),
-        column: flat!(cuts.column),
-        bin: flat!(cuts.bin),
-        missing_left: flat!(cuts.missing_left),
-        left_bins: flat!(cuts.left_bins).as_chunks::<4>().0,
-    };
-    let lengths = [told.nodes.node.len(), told.child.len(), told.column.len(), told.bin.len()];
-    let more = [told.missing_left.len(), told.left_bins.len()];
-    ensure(lengths.iter().chain(&more).all(|&n| n == told.nodes.tree.len()), "the parts of the cuts differ in length")?;
-    let agreed = follow::Agreed {
-        n_values: flat!(grid.n_values),
-        has_missing: flat!(grid.has_missing),
-        categorical: flat!(grid.categorical),
-    };
-    let columns = agreed.n_values.len();
     ensure(sizes.len() == trees && width > 0, "one size a tree is needed")?;
-    ensure(agreed.has_missing.len() == columns && agreed.categorical.len() == columns, "the columns do not fit")?;
-    ensure(agreed.n_values.iter().all(|n| (1..256).contains(n)), "a column has too many bins")?;
-    Ok(follow::follow(status, width, sizes, &told, &agreed).map_or_else(|wrong| wrong as u8, |()| 0))
+    let followed = follow::follow(status, width, sizes, &cuts.view()?, &grid.view()?);
+    Ok(followed.map_or_else(|wrong| wrong as u8, |()| 0))
+}
+
+#[pyfunction]
+fn follow_step<'py>(
+    mut status: PyReadwriteArray2<'py, u8>,
+    mut sizes: PyReadwriteArray1<'py, i64>,
+    cuts: Option<ToldArrays<'py>>,
+    grid: AgreedArrays<'py>,
+    nodes: NodeArrays<'py>,
+    leaves: bool,
+) -> PyResult<u8> {
+    let (trees, width) = (status.shape()[0], status.shape()[1]);
+    let (status, sizes) = (flat_mut!(status), flat_mut!(sizes));
+    ensure(sizes.len() == trees && width > 0, "one size a tree is needed")?;
+    let (told, agreed, nodes) = (cuts.as_ref().map(ToldArrays::view).transpose()?, grid.view()?, nodes.view()?);
+    ensure(nodes.tree.len() == nodes.node.len(), "one tree a node is needed")?;
+    let followed = follow::follow_step(status, width, sizes, told.as_ref(), &agreed, nodes, leaves);
+    Ok(followed.map_or_else(|wrong| wrong as u8, |()| 0))
 }
 
 #[pyfunction]
@@ -996,7 +1015,7 @@ fn name_nodes<'py>(
     becomes: u8,
 ) -> PyResult<bool> {
     let width = status.shape()[1];
-    let named = follow::Named { tree: flat!(nodes.0.0), node: flat!(nodes.0.1) };
+    let named = nodes.view()?;
     ensure(named.tree.len() == named.node.len() && width > 0, "one tree a node is needed")?;
     Ok(follow::name(flat_mut!(status), width, named, &wanted, becomes))
 }
@@ -1019,6 +1038,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gradient_pairs, m)?)?;
     m.add_function(wrap_pyfunction!(narrow, m)?)?;
     m.add_function(wrap_pyfunction!(follow_cuts, m)?)?;
+    m.add_function(wrap_pyfunction!(follow_step, m)?)?;
     m.add_function(wrap_pyfunction!(name_nodes, m)?)?;
     m.add_function(wrap_pyfunction!(pad_keys, m)?)?;
     m.add_function(wrap_pyfunction!(histograms, m)?)?;
@@ -1039,6 +1059,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
     m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
+    crate::steps_face::add_to(m)?;
     crate::ristretto_face::add_to(m)?;
     crate::paillier_face::add_to(m)?;
     crate::lattice_face::add_to(m)?;

@@ -29,6 +29,7 @@ __all__ = [
     "find_cuts_dense",
     "find_cuts_sparse",
     "follow_cuts",
+    "follow_step",
     "gradient_pairs",
     "histograms",
     "key_values",
@@ -82,6 +83,7 @@ __all__ = [
     "softmax",
     "sorted_keys",
     "subtract",
+    "take_steps",
 ]
 
 class _SlotTable(Protocol):
@@ -201,6 +203,30 @@ class _Agreed(Protocol):
     @property
     def categorical(self) -> _Bools: ...
 
+class _Step(Protocol):
+    """What a table's rows do next: parts are bins, order and spans, of the rows that count and of those that follow."""
+
+    @property
+    def begins(self) -> tuple[tuple[str, float], tuple[float, float, bool], _F32, _F32, _F32] | None: ...
+    @property
+    def parts(self) -> Sequence[tuple[_Matrix, _U32, _I64]]: ...
+    @property
+    def cuts(self) -> _Cuts | None: ...
+    @property
+    def nodes(self) -> _Nodes: ...
+    @property
+    def leaves(self) -> bool: ...
+    @property
+    def summed(self) -> _Matrix | None:
+        """None: the first part's."""
+
+    @property
+    def counted(self) -> bool: ...
+    @property
+    def pairs(self) -> _I32: ...
+    @property
+    def gradient_bits(self) -> int: ...
+
 class _Rules(Protocol):
     """What a cut is worth and what is allowed; `monotone` is empty or holds -1, 0 or 1 for each column."""
 
@@ -303,14 +329,14 @@ def find_cuts_sparse(
 ) -> tuple[_F32, _I64, _I64]:
     """The same of a table stored by columns."""
 
-def sorted_keys(values: _F32) -> _U32:
-    """Keys in the order of the floats they stand for, without the missing, ascending."""
+def sorted_keys(columns: Sequence[_F32], n_threads: int) -> list[_U32]:
+    """Of each column the keys in the order of the floats they stand for, without the missing, ascending."""
 
 def key_values(keys: _U32) -> _F32:
     """The floats that keys stand for."""
 
-def count_prefixes(keys: _U32, prefixes: _U32, shift: int) -> _I64:
-    """How many of the sorted keys are each prefix once `shift` low bits are left off."""
+def count_prefixes(columns: Sequence[tuple[_U32, _U32, int]], n_threads: int) -> _I64:
+    """How many sorted keys of a column are each prefix once some low bits are left off, column after column."""
 
 def bin_dense(
     grid: _Grid, values: _F32, dense_columns: _U32, offsets: _U32, defaults: _I32, n_threads: int
@@ -402,6 +428,14 @@ def divide_by_sides(orders: _U32, spans: _I64, nodes: _Nodes, children: _I64, le
 def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
     """Sums of wide pairs over each node's rows."""
 
+def take_steps(steps: Sequence[_Step], n_threads: int) -> list[tuple[_I64, int]]:
+    """Rows of several tables begin a round, are divided and summed; the words of each, and how many were clipped.
+
+    In order, as far as a step says so: its gradients are computed (`gradient_pairs`), the rows of all its parts divided
+    (`divide_rows`), and those of the first summed at its nodes: pairs per bin (`histograms`) and, if they are counted,
+    numbers of rows (`count_rows`); or where they are leaves, wide pairs (`leaf_sums`).
+    """
+
 def add_values(scores: _F32, orders: _U32, spans: _I64, nodes: _Nodes, values: _F32, n_threads: int) -> None:
     """Add each node's value to its rows' scores (trees x rows)."""
 
@@ -410,6 +444,12 @@ def follow_cuts(status: _U8, sizes: _I64, cuts: _Cuts, grid: _Agreed) -> int:
 
     1: a node is not at the lowest level, or named twice; 2: children are misnumbered; 3: no such column; 4: the bins
     that go left are not a cut of the grid. Nothing is changed then.
+    """
+
+def follow_step(status: _U8, sizes: _I64, cuts: _Cuts | None, grid: _Agreed, nodes: _Nodes, leaves: bool) -> int:
+    """As `follow_cuts`, then that nodes are there to be summed; 5: one is not at the lowest level, or was before.
+
+    With `leaves` the nodes must be all leaves there are (else 6).
     """
 
 def pad_keys(secrets: _U8, info: bytes) -> _U8:
@@ -435,9 +475,10 @@ def add_scores(
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
 
-def add_pads(words: _U64, keys: _U8, subtract: _Bools, n_threads: int) -> None:
-    """Add to the words, or take from them, in place and modulo 2^64, the ChaCha20 keystream of each key (keys x 32).
+def add_pads(hidden: Sequence[tuple[_U64, _U8, _Bools]], n_threads: int) -> None:
+    """Add to words, or take from them, in place and modulo 2^64, the ChaCha20 keystream of each of their keys.
 
+    Each are words, keys (n x 32) and which of their keystreams are taken.
     The nonce is zero: a key may serve one request only.
     """
 

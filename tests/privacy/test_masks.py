@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 
 from hedgerow import _native
 from hedgerow.errors import PrivacyError
-from hedgerow.privacy.masks import PairKeys, mask, pad_keys, unmasked_sum
+from hedgerow.privacy.masks import Pads, PairKeys, mask, pad_keys, unmasked_sum
 
 SAID = bytes(range(32))
 WORDS = 1 << 18
@@ -35,8 +35,8 @@ def masked_parts(own, said=None):
     for party, words in enumerate(own):
         mine = [pair for pair in pairs if party in pair]
         keys = pad_keys(rows(*(pairs[pair] for pair in mine)), said[party])
-        parts.append(mask(words, keys, np.array([pair[1] == party for pair in mine]), 2))
-    return parts
+        parts.append((np.array(words), Pads(keys, np.array([pair[1] == party for pair in mine]))))
+    return mask(parts, 2)
 
 
 def uniform(words, p_least=1e-6):
@@ -46,7 +46,7 @@ def uniform(words, p_least=1e-6):
 
 
 def one_pad(own_words, said=SAID):
-    return mask(own_words, pad_keys(rows(b"s" * 32), said), np.array([False]), 1)
+    return mask([(own_words.copy(), Pads(pad_keys(rows(b"s" * 32), said), np.array([False])))], 1)[0]
 
 
 # Key agreement
@@ -179,13 +179,13 @@ def test_other_words_said_give_other_pads():
 
 def test_words_without_a_pad_are_never_handed_out():
     with pytest.raises(PrivacyError, match="no pad to hide"):
-        mask(np.zeros(3, np.int64), np.empty((0, 32), np.uint8), np.empty(0, np.bool_), 1)
+        mask([(np.zeros(3, np.int64), Pads(np.empty((0, 32), np.uint8), np.empty(0, np.bool_)))], 1)
 
 
 @pytest.mark.parametrize(("keys", "subtract"), [([bytes(31)], [False]), ([bytes(32)], []), ([bytes(32)], [True] * 2)])
 def test_a_key_of_another_size_or_without_a_sign_is_refused(keys, subtract):
     with pytest.raises(PrivacyError, match="a key of 32 bytes and a sign"):
-        mask(np.zeros(3, np.int64), rows(*keys), np.array(subtract, np.bool_), 1)
+        mask([(np.zeros(3, np.int64), Pads(rows(*keys), np.array(subtract, np.bool_)))], 1)
 
 
 @pytest.mark.parametrize(("secret", "said"), [(bytes(31), bytes(32)), (bytes(32), b"")])

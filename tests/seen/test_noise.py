@@ -8,7 +8,7 @@ from hedgerow.data import partition
 from hedgerow.messages import MaskedSums
 from hedgerow.plan import Goal
 from hedgerow.privacy import masks
-from hedgerow.protocols.secure_sum import Hiding
+from hedgerow.protocols import secure_sum
 from statistics_of_noise import looks_like_noise
 
 WINDOW = 16
@@ -22,8 +22,8 @@ def federation(protection="masked", kind="numbers"):
     return Federation(parties, params_of(min_cut_rows=1, max_bin=64), goal, protection=protection)
 
 
-def unpadded(words, keys, subtract, threads):
-    return np.ascontiguousarray(words).reshape(-1).view(np.uint64).copy()
+def unpadded(own, threads):
+    return [np.ascontiguousarray(words).reshape(-1).view(np.uint64).copy() for words, _ in own]
 
 
 def words_of(heard):
@@ -49,11 +49,12 @@ def test_without_pads_they_are_not(monkeypatch):
 def test_with_one_word_for_all_they_are_not(monkeypatch):
     """The sabotage as a known library has it: one word covers every bin of an answer, and cancels in the sum."""
 
-    def scalar(words, keys, subtract, threads):
-        out = unpadded(words, keys, subtract, threads)
-        for key, is_taken in zip(keys, subtract, strict=True):
-            pad = np.frombuffer(bytes(key)[:8], np.uint64)
-            out = out - pad if is_taken else out + pad
+    def scalar(own, threads):
+        out = unpadded(own, threads)
+        for i, (_, pads) in enumerate(own):
+            for key, is_taken in zip(*pads, strict=True):
+                pad = np.frombuffer(bytes(key)[:8], np.uint64)
+                out[i] = out[i] - pad if is_taken else out[i] + pad
         return out
 
     expected = federation().model()
@@ -102,14 +103,13 @@ def found(needles: set[bytes], frames) -> int:
 def searched(monkeypatch, protection="masked", leak=None):
     """What was found of each kind in the frames that left the parties."""
     own_words = []
-    sums = Hiding.sums
+    given = secure_sum.given
 
-    def noted(self, words, parties, told):
-        if len(words) > 20:  # not the counts of one or two things
-            own_words.append(np.array(words))
-        return sums(self, words, parties, told)
+    def noted(own, threads):
+        own_words.extend(np.array(words) for words, _ in own if len(words) > 20)  # not counts of one or two things
+        return given(own, threads)
 
-    monkeypatch.setattr(Hiding, "sums", noted)
+    monkeypatch.setattr(secure_sum, "given", noted)
     fed = federation(protection)
     fed.model()
     frames = [one.frame for one in fed.heard if one.sender != "driver"]

@@ -25,16 +25,12 @@ def split(found):
 
 def cut_by_counting(parts, max_bin, min_rows):
     """Cuts from counts summed over tables that nobody puts together."""
-    keys = [_native.sorted_keys(part) for part in parts]
+    keys = _native.sorted_keys(parts, 2)
     search = CutSearch(np.array([sum(len(k) for k in keys)]), max_bin, min_rows)
     while len((asked := search.ask()).column):
-        one = [sum(_native.count_prefixes(k, p, int(s)) for k in keys) for _, p, s in zip(*_singly(asked), strict=True)]
-        search.tell(np.concatenate(one))
+        one = zip(asked.prefix[:, None], asked.shift.tolist(), strict=True)
+        search.tell(np.array([_native.count_prefixes([(k, p, s) for k in keys], 2).sum() for p, s in one]))
     return search.cuts()[0]
-
-
-def _singly(asked):
-    return asked.column, asked.prefix[:, None], asked.shift
 
 
 @given(tables, max_bins, min_rows, strategies.threads)
@@ -89,24 +85,25 @@ def test_values_that_too_few_rows_share_are_not_told_apart():
 @given(strategies.columns(3000))
 def test_sorted_keys_are_the_keys_of_the_present_values_in_order(column):
     expected = sorted(twins.key(v) for v in column if not np.isnan(v))
-    assert _native.sorted_keys(column).tolist() == expected
+    assert [keys.tolist() for keys in _native.sorted_keys([column, column[:0]], 2)] == [expected, []]
 
 
 @given(strategies.floats.filter(lambda v: v == v))
 @example(-0.0)
 def test_a_key_returns_its_value(value):
-    keys = _native.sorted_keys(np.array([value], np.float32))
+    (keys,) = _native.sorted_keys([np.array([value], np.float32)], 1)
     assert _native.key_values(keys).tobytes() == np.array([value + 0.0], np.float32).tobytes()
     assert twins.key_value(int(keys[0])) == value
 
 
 @given(strategies.columns(300), st.sampled_from([0, 4, 16, 28, 31]), strategies.generators)
 def test_prefixes_are_counted(column, shift, rng):
-    keys = _native.sorted_keys(column)
+    (keys,) = _native.sorted_keys([column], 1)
     prefixes = rng.integers(0, 1 << (32 - shift), 20, dtype=np.uint32)
     prefixes = np.concatenate([prefixes, keys[:5] >> np.uint32(shift), [0, (1 << (32 - shift)) - 1]]).astype(np.uint32)
     expected = [sum(k >> shift == p for k in keys.tolist()) for p in prefixes.tolist()]
-    assert _native.count_prefixes(keys, prefixes, shift).tolist() == expected
+    asked = [(keys, prefixes, shift), (keys[:0], prefixes[:1], shift)]
+    assert _native.count_prefixes(asked, 2).tolist() == [*expected, 0]
 
 
 @pytest.mark.parametrize("min_rows", [1, 5, 50])
@@ -156,7 +153,7 @@ WRONG = {
     "no starts": (lambda: _native.find_cuts_sparse(STARTS[:0], DATA, 3, True, 9, 1, 1), "damaged"),
     "begins below zero": (lambda: _native.find_cuts_sparse(STARTS - 1, DATA[:2], 3, True, 9, 1, 1), "damaged"),
     "too few rows": (lambda: _native.find_cuts_sparse(STARTS, DATA, 1, True, 9, 1, 1), "more entries than rows"),
-    "no bits of a prefix": (lambda: _native.count_prefixes(NO_KEYS, NO_KEYS, 32), "shift"),
+    "no bits of a prefix": (lambda: _native.count_prefixes([(NO_KEYS, NO_KEYS, 32)], 1), "shift"),
 }
 
 

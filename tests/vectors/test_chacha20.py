@@ -33,7 +33,7 @@ def theirs(key, n_words):
 
 def ours(key, n_words, threads=1):
     words = np.zeros(n_words, np.uint64)
-    _native.add_pads(words, np.frombuffer(key, np.uint8).reshape(1, 32), np.zeros(1, bool), threads)
+    _native.add_pads([(words, np.frombuffer(key, np.uint8).reshape(1, 32), np.zeros(1, bool))], threads)
     return words
 
 
@@ -67,8 +67,27 @@ def test_pads_of_several_keys_are_added_or_taken(data, n_keys, n_words):
     expected = found.copy()
     for key, taken in zip(keys, subtract, strict=True):
         expected = expected - theirs(key, n_words) if taken else expected + theirs(key, n_words)
-    _native.add_pads(found, np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 32), subtract, 2)
+    _native.add_pads([(found, np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 32), subtract)], 2)
     assert (found == expected).all()
+
+
+@given(st.data(), st.integers(1, 3))
+def test_words_of_several_parties_are_padded_as_if_each_were_alone(data, threads):
+    """Also where two parties have the same key, whose keystream is then made once for both."""
+    key = st.sampled_from([bytes([n]) * 32 for n in range(4)])
+    signed = st.lists(st.tuples(key, st.booleans()), max_size=4)
+    parties = data.draw(st.lists(st.tuples(st.integers(0, 1200), signed), max_size=4))
+
+    def hidden():
+        for n_words, pads in parties:
+            keys = np.frombuffer(b"".join(key for key, _ in pads), np.uint8).reshape(-1, 32)
+            yield np.arange(n_words, dtype=np.uint64), keys, np.array([taken for _, taken in pads], bool)
+
+    together, alone = list(hidden()), list(hidden())
+    _native.add_pads(together, threads)
+    for one in alone:
+        _native.add_pads([one], 1)
+    assert [words.tolist() for words, _, _ in together] == [words.tolist() for words, _, _ in alone]
 
 
 def test_the_path_for_any_cpu_gives_the_same_pads():
@@ -82,7 +101,7 @@ def test_the_path_for_any_cpu_gives_the_same_pads():
 
 def test_an_array_of_any_shape_is_padded_row_after_row():
     words = np.zeros((3, 4, 5), np.uint64)
-    _native.add_pads(words, np.full((1, 32), 9, np.uint8), np.zeros(1, bool), 1)
+    _native.add_pads([(words, np.full((1, 32), 9, np.uint8), np.zeros(1, bool))], 1)
     assert (words.reshape(-1) == theirs(b"\x09" * 32, 60)).all()
 
 
@@ -96,4 +115,4 @@ def test_an_array_of_any_shape_is_padded_row_after_row():
 )
 def test_what_does_not_fit_together_is_refused(words, keys, subtract, message):
     with pytest.raises(ValueError, match=message):
-        _native.add_pads(words, keys, subtract, 1)
+        _native.add_pads([(words, keys, subtract)], 1)

@@ -15,7 +15,7 @@ never written, and have no form that could be sent.
 """
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -65,6 +65,13 @@ class PairKeys:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
 
 
+class Pads(NamedTuple):
+    """What hides the words of one answer: the key of each pad, and whether the pad is taken from the words or added."""
+
+    keys: NDArray[np.uint8]
+    subtract: NDArray[np.bool_]
+
+
 def pad_keys(pair_secrets: NDArray[np.uint8], said: bytes) -> NDArray[np.uint8]:
     """Keys of the pads for one request alone, a row for each pair secret (HKDF-Expand with SHA-256, RFC 5869).
 
@@ -75,17 +82,17 @@ def pad_keys(pair_secrets: NDArray[np.uint8], said: bytes) -> NDArray[np.uint8]:
     return _native.pad_keys(pair_secrets, b"hedgerow pad" + said)
 
 
-def mask(
-    words: NDArray[np.int64], keys: NDArray[np.uint8], subtract: NDArray[np.bool_], threads: int
-) -> NDArray[np.uint64]:
-    """The words of this party in one row, each under a word of every key's pad: noise to whoever misses one key."""
-    if not len(keys):
-        raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
-    if keys.ndim != 2 or keys.shape[1] != KEY_BYTES or len(keys) != len(subtract):
-        raise PrivacyError(f"Every pad needs a key of {KEY_BYTES} bytes and a sign; the run stops.")
-    masked_words: NDArray[np.uint64] = words.astype(np.int64, order="C").reshape(-1).view(np.uint64)
-    _native.add_pads(masked_words, keys, subtract, threads)
-    return masked_words
+def mask(own: Sequence[tuple[NDArray[np.int64], Pads]], threads: int) -> list[NDArray[np.uint64]]:
+    """Each party's words in one row, in place, each word under a word of every pad: noise to whoever misses one key."""
+    hidden = []
+    for words, (keys, subtract) in own:
+        if not len(keys):
+            raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
+        if keys.ndim != 2 or keys.shape[1] != KEY_BYTES or len(keys) != len(subtract):
+            raise PrivacyError(f"Every pad needs a key of {KEY_BYTES} bytes and a sign; the run stops.")
+        hidden.append((np.ascontiguousarray(words, np.int64).reshape(-1).view(np.uint64), keys, subtract))
+    _native.add_pads(hidden, threads)
+    return [words for words, _, _ in hidden]
 
 
 def unmasked_sum(masked: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:

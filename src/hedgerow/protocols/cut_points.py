@@ -17,6 +17,7 @@ Sees in the clear.  Driver: over all parties together the number of rows per pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ MOST_AT_ONCE = 1 << 20
 
 LABEL, WEIGHT, VALID_LABEL, VALID_WEIGHT = range(4)
 """Counted like columns, behind these."""
+
+ZERO_KEY = _native.sorted_keys([np.zeros(1, np.float32)], 1)[0][0]
+"""The ordered key of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +202,9 @@ class OwnRows:
         classes: Sequence[ClassLabel],
         scale_pos_weight: float,
         agreement: bytes,
+        threads: int,
     ) -> None:
+        self.threads = threads
         self.table, self.valid, self.classes, self.agreement = own, valid, classes, agreement
         self.labels = ground.labels_of(own, classes)
         self.weights = ground.weights_of(own, classes, scale_pos_weight)
@@ -212,11 +218,18 @@ class OwnRows:
         column, shift = request.column, request.shift
         if not len(column) == len(request.prefix) == len(shift) or (len(column) and not self._known(column, shift)):
             raise ProtocolError("Counts were asked for of a column that is not there.")
-        out = np.empty(len(column), np.int64)
+        self._sort(np.unique(column).tolist())
         edges = np.flatnonzero((np.diff(column) != 0) | (np.diff(shift.astype(np.int64)) != 0)) + 1
-        for a, b in zip([0, *edges], [*edges, len(column)], strict=True):
-            if b > a:
-                out[a:b] = self._count(int(column[a]), request.prefix[a:b], int(shift[a]))
+        ends = pairwise([0, *edges.tolist(), len(column)]) if len(column) else ()
+        spans = [(int(column[a]), int(shift[a]), slice(a, b)) for a, b in ends]
+        asked = [(self._keys[c], request.prefix[at], digits) for c, digits, at in spans if digits < KEY_BITS]
+        out = np.empty(len(column), np.int64)
+        out[shift < KEY_BITS] = _native.count_prefixes(asked, self.threads)
+        for c, digits, at in spans:
+            if digits == KEY_BITS:
+                out[at] = self._present(c)
+            elif gaps := self._gaps(c):
+                out[at] += gaps * (request.prefix[at] == ZERO_KEY >> digits)
         return out
 
     def _known(self, column: NDArray[np.int32], shift: NDArray[np.uint8]) -> bool:
@@ -227,19 +240,21 @@ class OwnRows:
             and shift.max() <= KEY_BITS
         )
 
-    def _count(self, column: int, prefixes: NDArray[np.uint32], shift: int) -> NDArray[np.int64]:
+    def _sort(self, columns: Sequence[int]) -> None:
+        """The keys of these columns, from now on."""
         if self._columns is None and not isinstance(self.table.values, np.ndarray):
             self._columns = self.table.values.tocsc()
-        if column not in self._keys:
-            self._keys[column] = _native.sorted_keys(self._values(column))
-        keys = self._keys[column]
-        gaps = self._gaps(column)
-        if shift == KEY_BITS:
-            if column < self.table.n_columns and len(keys) + gaps < self.table.n_rows:
-                self.gappy.add(column)
-            return np.full(len(prefixes), len(keys) + gaps)
-        zero = _native.sorted_keys(np.zeros(1, np.float32))[0] >> shift
-        return np.asarray(_native.count_prefixes(keys, prefixes, shift) + gaps * (prefixes == zero))
+        new = [column for column in columns if column not in self._keys]
+        if new:
+            keys = _native.sorted_keys([self._values(column) for column in new], self.threads)
+            self._keys.update(zip(new, keys, strict=True))
+
+    def _present(self, column: int) -> int:
+        """How many rows have a value there."""
+        n_rows = len(self._keys[column]) + self._gaps(column)
+        if column < self.table.n_columns and n_rows < self.table.n_rows:
+            self.gappy.add(column)
+        return n_rows
 
     def _gaps(self, column: int) -> int:
         """Rows whose zero is not stored."""

@@ -32,21 +32,23 @@ from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, 
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import drawn
-from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, cut_list, nodes_of
+from hedgerow.protocols.told_cuts import LOWEST, cut_list, nodes_of
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
-from hedgerow.trees.local import LocalRows
+from hedgerow.trees.local import Gradients, LocalRows, Step
 from hedgerow.trees.splits import Cuts, Nodes
 
 WRONG = {
-    1: "cuts a node that is not at the lowest level, or twice",
-    2: "numbers the children of its cuts in another order than agreed",
-    3: "cuts a column that is not among the agreed ones",
-    4: "cuts at a place that is not on the agreed cut points",
+    1: "The driver cuts a node that is not at the lowest level, or twice.",
+    2: "The driver numbers the children of its cuts in another order than agreed.",
+    3: "The driver cuts a column that is not among the agreed ones.",
+    4: "The driver cuts at a place that is not on the agreed cut points.",
+    5: "The driver asks for nodes that are not at the lowest level, or twice.",
+    6: "The leaves that the driver names do not divide the rows of this party.",
 }
-"""What `follow_cuts` finds."""
+"""What `follow_step` finds."""
 
 
 _NONE, _FEW = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -151,6 +153,7 @@ class Growing:
     def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
         self.plan, self.grid, self.rows, self.metric = plan, grid, rows, metric
         self.n_trees = len(rows.own.scores)
+        self.counted = plan.params.min_child_rows > 1
         self.clipped = 0
         self._start(first_round)
 
@@ -161,23 +164,17 @@ class Growing:
         self.sizes, self.most_nodes = np.ones(self.n_trees, np.int64), 1
         self.cuts: list[Cuts] = []
 
-    def histograms(self, request: AskHistograms) -> NDArray[np.int64]:
-        """Own sums at the nodes asked for."""
-        self._follow(request)
-        nodes = nodes_of(request.nodes.tree, request.nodes.node)
-        if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
-            raise ProtocolError("The driver asks for nodes that are not at the lowest level, or twice.")
-        parts = [self.rows.histograms(nodes).reshape(-1)]
-        if self.plan.params.min_child_rows > 1:
-            parts.append(self.rows.counts(nodes).reshape(-1))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-    def leaf_sums(self, request: AskLeafSums) -> NDArray[np.int64]:
-        """Own sums at all leaves."""
-        self._follow(request)
-        leaves = nodes_of(request.leaves.tree, request.leaves.node)
-        self._check_leaves(leaves)
-        return self.rows.leaf_sums(leaves).reshape(-1)
+    def step(self, request: AskHistograms | AskLeafSums) -> Step:
+        """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
+        begins, leaves = self._begin(request), isinstance(request, AskLeafSums)
+        listed = request.leaves if isinstance(request, AskLeafSums) else request.nodes
+        nodes = nodes_of(listed.tree, listed.node)
+        cuts = self._told_cuts(request.cuts) if len(request.cuts.tree) else None
+        self._check(cuts, nodes, leaves)
+        if cuts is not None:
+            self.cuts.append(cuts)
+            self.depth += 1
+        return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
 
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
@@ -185,7 +182,7 @@ class Growing:
             raise ProtocolError("The driver finishes a round that this party did not grow.")
         if not self.finished:
             leaves = nodes_of(request.leaves.tree, request.leaves.node)
-            self._check_leaves(leaves)
+            self._check(None, leaves, True)
             if len(request.values) != len(leaves.tree):
                 raise ProtocolError("The driver's values are not as many as the leaves.")
             self.rows.finish_round(leaves, request.values)
@@ -203,26 +200,26 @@ class Growing:
             return np.zeros(metric.n_sums, np.int64)
         return self.rows.held_out_sums(metric, self.round + 1)
 
-    def _follow(self, request: AskHistograms | AskLeafSums) -> None:
-        """Begin the next round, or divide the rows as told."""
+    def _begin(self, request: AskHistograms | AskLeafSums) -> Gradients | None:
+        """The next step of this round, or the first of the next: then the gradients that it needs."""
+        begins: Gradients | None = None
         if request.level == 0 and request.round == self.round + self.finished and (self.finished or self.level < 2):
             if request.round >= self.plan.params.n_estimators:
                 raise ProtocolError(
                     f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
                 )
             self._start(request.round)
-            self.rows.start_round(request.round)
+            begins = self.rows.put_at_roots(request.round)
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError(
                 f"The driver asks for step {request.level} of round {request.round}; "
                 f"this party is at step {self.level} of round {self.round}."
             )
         self.level = request.level + 1
-        if len(request.cuts.tree):
-            self._divide(request.cuts)
+        return begins
 
-    def _divide(self, listed: CutList) -> None:
-        """Cut as told, if it is on the agreed grid, at the lowest level and no deeper than agreed."""
+    def _told_cuts(self, listed: CutList) -> Cuts:
+        """Cuts as told, if they are no deeper than agreed."""
         n, child, column, bin_, missing_left = (
             len(listed.tree),
             listed.child,
@@ -240,17 +237,13 @@ class Growing:
         self.most_nodes += 2 * n
         if self.most_nodes >= self.status.shape[1]:
             self.status = np.concatenate([self.status, np.zeros((self.n_trees, 64 + 2 * n), np.uint8)], axis=1)
-        wrong = _native.follow_cuts(self.status, self.sizes, cuts, self.grid)
-        if wrong:
-            raise ProtocolError(f"The driver {WRONG[wrong]}.")
-        self.rows.divide(cuts)
-        self.cuts.append(cuts)
-        self.depth += 1
+        return cuts
 
-    def _check_leaves(self, leaves: Nodes) -> None:
-        n_leaves = int(np.count_nonzero(self.status > CUT))
-        if len(leaves.tree) != n_leaves or not _native.name_nodes(self.status, leaves, (LEAF, LOWEST, ASKED), 0):
-            raise ProtocolError("The leaves that the driver names do not divide the rows of this party.")
+    def _check(self, cuts: Cuts | None, nodes: Nodes, leaves: bool) -> None:
+        """Cuts on the agreed grid and at the lowest level; nodes not summed before, or leaves that divide the rows."""
+        wrong = _native.follow_step(self.status, self.sizes, cuts, self.grid, nodes, leaves)
+        if wrong:
+            raise ProtocolError(WRONG[wrong])
 
 
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:

@@ -28,6 +28,7 @@ certificate that the plan names, so that the driver can neither put its own key 
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +184,10 @@ class Sealing(Hiding):
             self.public = self.cipher.read_public_key(self.key, self.threads)
         self.request = request
         return request
+
+    def pads(self, parties: Sequence[int], told: Told) -> NoReturn:  # noqa: ARG002
+        """Nobody shares pads here."""
+        raise PrivacyError("Sums are sealed for the opener in this run, and leave in no other way.")
 
     def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:  # noqa: ARG002
         """A part of the sum over these parties, which nobody but the opener could read."""

@@ -11,8 +11,8 @@ from typing import get_args
 
 import msgspec
 
+from hedgerow import _native, parts
 from hedgerow import messages as m
-from hedgerow import parts
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, HedgerowError, PrivacyError, ProtocolError
 from hedgerow.identity import Identity
@@ -33,6 +33,7 @@ from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, passive_
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import asked, drawn
+from hedgerow.protocols.unsummed import Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -87,7 +88,14 @@ class Party:
         """What the gradients of each round depend on, as far as this process knows."""
 
     def answer(self, frame: bytes) -> bytes:
-        """The answer to one frame; every request is noted when it comes, every answer before it leaves."""
+        """The answer to one frame."""
+        return worked_out([self.begin(frame)], self.threads)[0]
+
+    def begin(self, frame: bytes) -> bytes | Unsummed:
+        """The answer to one frame, or where its rows are to be summed all that comes before; see `worked_out`.
+
+        Every request is noted when it comes.
+        """
         try:
             request = decode_request(frame, self.most_bytes)
             self._note("received", request, frame)
@@ -95,6 +103,10 @@ class Party:
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
+        return reply if isinstance(reply, Unsummed) else self.sent(reply)
+
+    def sent(self, reply: m.Answer) -> bytes:
+        """An answer as it leaves; every one is noted before."""
         out = encode(reply)
         self._note("sent", reply, out)
         return out
@@ -110,13 +122,13 @@ class Party:
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
-    def _heard(self, request: m.Request, frame: bytes) -> m.Answer:
+    def _heard(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
         """The answer to what all parties are told alike."""
         if not isinstance(request, (m.Propose, m.Introduce)):
             self._introduced.hear(frame)
         return self._reply(request, frame)
 
-    def _reply(self, request: m.Request, frame: bytes) -> m.Answer:
+    def _reply(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
         if isinstance(request, m.Propose):
             return self._consent(request)
         if isinstance(request, m.Introduce):
@@ -125,7 +137,7 @@ class Party:
             return self._lead(request)
         return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
 
-    def _asked(self, request: m.Request, frame: bytes) -> m.Answer:
+    def _asked(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
         summed = self.plan.method == "horizontal"
         if summed and isinstance(request, Summing):
             return self._sums(request, frame)
@@ -309,7 +321,8 @@ class Party:
         if self.rows is None or self.rows.agreement != self.agreement:
             valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
-            self.rows = OwnRows(own, valid, request.classes, self.plan.goal.scale_pos_weight, self.agreement)
+            heavier = self.plan.goal.scale_pos_weight
+            self.rows = OwnRows(own, valid, request.classes, heavier, self.agreement, self.threads)
             self.begun = None
         self.journal.begin(self.agreement)
         return m.Done()
@@ -339,7 +352,7 @@ class Party:
         """What the gradients of the next round depend on."""
         self.state = hashlib.sha256(self.state + trees).digest()
 
-    def _sums(self, request: Summing, frame: bytes) -> m.Answer:
+    def _sums(self, request: Summing, frame: bytes) -> m.Answer | Unsummed:
         if isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)
         if self.growing is None:
@@ -352,15 +365,23 @@ class Party:
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
-        if isinstance(request, m.AskHistograms):
-            words = self.growing.histograms(request)
-        elif isinstance(request, m.AskLeafSums):
-            words = self.growing.leaf_sums(request)
-        else:
-            again = self.growing.finished
-            words = self.growing.finish(request)
-            if not again:
-                self._finished(request, content, self.growing)
+        if isinstance(request, m.FinishRound):
+            return self._finish(request, content, self.growing)
+        step = self.growing.step(request)
+        if self.owner.durable:
+            self.log.sync()
+        gives = self.hiding.own_number in request.parties
+        if isinstance(self.hiding, Sealing):
+            words = self.growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
+            return self.hiding.sums(words, request.parties, self.told) if gives else m.Done()
+        pads = self.hiding.pads(request.parties, self.told) if gives else None
+        return Unsummed(self.growing.rows, step, pads, gives, self.sent)
+
+    def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> m.Answer:
+        again = growing.finished
+        words = growing.finish(request)
+        if not again:
+            self._finished(request, content, growing)
         if self.owner.durable:
             self.log.sync()
         if self.hiding.own_number not in request.parties:

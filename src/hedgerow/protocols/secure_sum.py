@@ -129,6 +129,12 @@ class Told:
         self.chain = hashlib.sha256(self.chain + frame).digest()
 
 
+def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
+    """The words of each party as they leave it: masked in place, or plain where it has no pads."""
+    masked = iter(masks.mask([(words, pads) for words, pads in own if pads is not None], threads))
+    return [PlainSums(words.reshape(-1)) if pads is None else MaskedSums(next(masked)) for words, pads in own]
+
+
 class Hiding:
     """A party's side: gives its words away only as the plan says."""
 
@@ -142,6 +148,10 @@ class Hiding:
 
     def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:
         """A part of the sum over these parties: masked for each other one, or plain where that was accepted."""
+        return given([(own_words, self.pads(parties, told))], self.threads)[0]
+
+    def pads(self, parties: Sequence[int], told: Told) -> masks.Pads | None:
+        """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
         if self._set != tuple(parties):
             self._check(parties)
             self._set = tuple(parties)
@@ -151,10 +161,9 @@ class Hiding:
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
             self._name = np.array(sorted(parties), "<u4").tobytes()
         if self.plan.protection == "plain":
-            return PlainSums(own_words.reshape(-1))
+            return None
         said = hashlib.sha256(told.chain + self._name).digest()
-        keys = masks.pad_keys(self._secrets, said)
-        return MaskedSums(masks.mask(own_words, keys, self._subtract, self.threads))
+        return masks.Pads(masks.pad_keys(self._secrets, said), self._subtract)
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):

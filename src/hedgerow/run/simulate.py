@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hedgerow import parts
-from hedgerow.channel import Answer
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, Vertical
@@ -23,6 +22,7 @@ from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.passive import Keeps
+from hedgerow.protocols.unsummed import Unsummed, worked_out
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.boost import Callback
@@ -117,14 +117,14 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     sim = simulation
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
-    answers: dict[str, Answer] = {}
+    begin: dict[str, Callable[[bytes], bytes | Unsummed]] = {}
     kept = sim.parts if plan.method == "vertical" else {}
     for name in plan.answering:
         identity = sim.identities[name]
         tables, log, keeps = (sim.parties[name], sim.valid.get(name)), sim.logs.get(name), sim.keeps.get(name)
         owner = Owner(name, *tables, ALLOW_ALL, identity, log, keeps=keeps)
-        answers[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).answer)
-    corridor = Corridor(InProcess(answers), sim.listeners)
+        begin[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).begin)
+    corridor = Corridor(InProcess(begin, partial(worked_out, threads=sim.threads)), sim.listeners)
     own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
     driver = Driver(
         plan,
@@ -149,12 +149,12 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     return model, state
 
 
-def _named(name: str, answer: Answer) -> Answer:
+def _named(name: str, begin: Callable[[bytes], bytes | Unsummed]) -> Callable[[bytes], bytes | Unsummed]:
     """What a party says of its rows, with its name before it."""
 
-    def named(frame: bytes) -> bytes:
+    def named(frame: bytes) -> bytes | Unsummed:
         try:
-            return answer(frame)
+            return begin(frame)
         except DataError as error:
             raise DataError(f"Party {name!r}: {error}") from None
 

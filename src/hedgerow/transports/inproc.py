@@ -1,19 +1,24 @@
 """All parties in this process. They still hear frames only, as they would over a wire."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from hedgerow.channel import Answer
+WorkOut = Callable[[Sequence[Any]], Sequence[bytes]]
+"""Makes answers of what the parties have begun, in the same order."""
 
 
 class InProcess:
-    """Calls each party's answer function in turn; each may use all threads."""
+    """Calls each party's answer function in turn.
+
+    Where these only begin an answer, `work_out` then makes all answers at once, with all threads.
+    """
 
     reasons: Mapping[str, str] = MappingProxyType({})
     refusals: frozenset[str] = frozenset()
 
-    def __init__(self, answers: Mapping[str, Answer]) -> None:
-        self.answers = answers
+    def __init__(self, answers: Mapping[str, Callable[[bytes], Any]], work_out: WorkOut = list) -> None:
+        self.answers, self.work_out = answers, work_out
 
     def here(self) -> frozenset[str]:
         """Everyone."""
@@ -30,7 +35,8 @@ class InProcess:
         most_bytes: int,  # noqa: ARG002
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Ask everyone; what a party refuses is raised here."""
-        return {party: self.answers[party](frame) for party, frame in frames.items()}, frozenset()
+        begun = [self.answers[party](frame) for party, frame in frames.items()]
+        return dict(zip(frames, self.work_out(begun), strict=True)), frozenset()
 
     def close(self) -> None:
         """Nothing to close."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.trees.bins import BinMatrix, Grid
-from hedgerow.trees.local import LocalRows, RoundSettings, Sample
-from hedgerow.trees.splits import Nodes
+from hedgerow.trees.local import Gradients, LocalRows, RoundSettings, Sample, Step
+from hedgerow.trees.splits import Cuts, Nodes
 
 
 class Spread:
@@ -73,3 +73,17 @@ class InterpolatedRows(LocalRows):
         counted, bits = self.parts[0], self.settings.scales.bits
         sums = _native.histograms(self.summed, self.pairs, bits, counted.orders, counted.spans, nodes, self.threads)
         return self.spread(sums)
+
+    def step(self, begins: Gradients | None, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> Step:
+        """Summed over this table's own bins; rows are counted when the step was taken."""
+        self.counted = counted
+        step = super().step(begins, cuts, nodes, leaves, False)
+        return step._replace(summed=self.summed)
+
+    def taken(self, step: Step, words: NDArray[np.int64], clipped: int) -> NDArray[np.int64]:
+        """The same, spread onto the common bins."""
+        words = super().taken(step, words, clipped)
+        if step.leaves:
+            return words
+        spread = self.spread(words.reshape(len(step.nodes.tree), -1, 2)).reshape(-1)
+        return np.concatenate([spread, self.counts(step.nodes).reshape(-1)]) if self.counted else spread

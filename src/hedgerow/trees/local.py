@@ -67,7 +67,8 @@ class Part:
         self.spans = np.zeros((trees, 64, 2), np.int64)
         self.spans[:, 0, 1] = rows
 
-    def _make_room(self, child: NDArray[np.int64]) -> None:
+    def make_room(self, child: NDArray[np.int64]) -> None:
+        """For the spans of these children and of those behind them."""
         last = int(child[-1]) if len(self.spans) == 1 else int(child.max())
         if last + 1 >= self.spans.shape[1]:
             more = np.zeros((self.spans.shape[0], last, 2), np.int64)
@@ -91,12 +92,12 @@ class Part:
 
     def divide_by(self, nodes: Nodes, child: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Moves rows to the sides that are given; returns the number of rows of both children."""
-        self._make_room(child)
+        self.make_room(child)
         return _native.divide_by_sides(self.orders, self.spans, nodes, child, left, self.threads)
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """Moves rows; returns the number of rows of both children."""
-        self._make_room(cuts.child)
+        self.make_room(cuts.child)
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
         return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
 
@@ -115,7 +116,35 @@ def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, rou
         groups = [(own, every)]
     if held_out is not None:
         groups.append((held_out, np.arange(held_out.matrix.n_rows, dtype=np.uint32)))
-    return [Part(sample, np.tile(rows, (n_trees, 1)), threads) for sample, rows in groups]
+    return [Part(sample, np.repeat(rows[None], n_trees, axis=0), threads) for sample, rows in groups]
+
+
+Gradients = tuple[
+    tuple[str, float],
+    tuple[float, float, bool],
+    NDArray[np.float32],
+    NDArray[np.float32],
+    NDArray[np.float32],
+]
+"""Loss, scales, scores, labels and weights of the rows of a round that begins."""
+
+
+class Step(NamedTuple):
+    """What a table's rows do next: begin a round, be divided, be summed."""
+
+    begins: Gradients | None
+    parts: list[tuple[BinMatrix, NDArray[np.uint32], NDArray[np.int64]]]
+    """Bins, order and spans: of the rows that count, then of those that only follow."""
+    cuts: Cuts | None
+    nodes: Nodes
+    leaves: bool
+    """Whether the nodes are leaves, whose wide pairs are summed; else narrow ones per bin."""
+    summed: BinMatrix | None
+    """Whose bins are summed; none: those of the rows that count."""
+    counted: bool
+    """Whether the numbers of rows follow the sums."""
+    pairs: NDArray[np.int32]
+    gradient_bits: int
 
 
 class LocalRows:
@@ -132,18 +161,35 @@ class LocalRows:
 
     def start_round(self, round_: int) -> None:
         """Compute gradients, draw the rows that count, put all rows at the roots."""
-        s = self.settings
-        loss, scales = (s.loss.name, s.loss.parameter), s.scales
-        factors = (1 / scales.wide[0], 1 / scales.wide[1], s.constant_hessian)
-        own = self.own
-        if not (s.average and self.parts):
-            self.clipped += _native.gradient_pairs(
-                loss, factors, own.scores, own.labels, own.weights, self.pairs, self.threads
-            )
-        if not self.parts:
+        first, begins = not self.parts, self.put_at_roots(round_)
+        if begins is not None:
+            self.clipped += _native.gradient_pairs(*begins, self.pairs, self.threads)
+        if first:
             self.unseen = self._count_unseen()
+
+    def put_at_roots(self, round_: int) -> Gradients | None:
+        """Draw the rows that count, put all rows at the roots; the gradients that are to be computed, if any."""
+        s, own, first = self.settings, self.own, not self.parts
         draw = Draw(s.subsample, s.seed, s.average)
         self.parts = parts_of(own, self.held_out, len(own.scores), draw, round_, self.threads)
+        if s.average and not first:
+            return None
+        factors = (1 / s.scales.wide[0], 1 / s.scales.wide[1], s.constant_hessian)
+        return (s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights
+
+    def step(self, begins: Gradients | None, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> Step:
+        """What the rows do next, to be taken with others' steps by `_native.take_steps`; then comes `taken`."""
+        if cuts is not None:
+            for part in self.parts:
+                part.make_room(cuts.child)
+        parts = [(part.sample.matrix, part.orders, part.spans) for part in self.parts]
+        bits = self.settings.scales.bits
+        return Step(begins, parts, cuts, nodes, leaves, None, counted, self.pairs, bits)
+
+    def taken(self, step: Step, words: NDArray[np.int64], clipped: int) -> NDArray[np.int64]:  # noqa: ARG002
+        """The sums of a step that was taken, in one row: pairs per node and bin, numbers of rows; or pairs per leaf."""
+        self.clipped += clipped
+        return words
 
     def _count_unseen(self) -> int:
         bits = self.settings.scales.bits

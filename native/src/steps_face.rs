@@ -1,0 +1,82 @@
+//! The Python face of `steps`.
+
+use numpy::{
+    IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyReadwriteArray3,
+    PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+
+use crate::python::{
+    MatrixArrays, NodeArrays, Threads, ToldArrays, deriving, ensure, pairs_to_fill, part_of, run, wrong,
+};
+use crate::steps::{self, Step};
+
+/// Loss, scales, scores, labels and weights of rows whose gradients are wanted.
+#[derive(FromPyObject)]
+struct BeginArrays<'py>(
+    (String, f64),
+    (f64, f64, bool),
+    PyReadonlyArray2<'py, f32>,
+    PyReadonlyArray1<'py, f32>,
+    PyReadonlyArray1<'py, f32>,
+);
+
+/// Bins, order and spans of rows that go the same way.
+#[derive(FromPyObject)]
+struct PartArrays<'py>(MatrixArrays<'py>, PyReadwriteArray2<'py, u32>, PyReadwriteArray3<'py, i64>);
+
+#[derive(FromPyObject)]
+struct StepArrays<'py> {
+    begins: Option<BeginArrays<'py>>,
+    parts: Vec<PartArrays<'py>>,
+    cuts: Option<ToldArrays<'py>>,
+    nodes: NodeArrays<'py>,
+    leaves: bool,
+    summed: Option<MatrixArrays<'py>>,
+    counted: bool,
+    pairs: PyReadwriteArray3<'py, i32>,
+    gradient_bits: u32,
+}
+
+impl StepArrays<'_> {
+    fn view(&mut self) -> PyResult<Step<'_>> {
+        ensure((2..=31).contains(&self.gradient_bits), "gradient_bits must be 2 to 31")?;
+        let shape = [self.pairs.shape()[0], self.pairs.shape()[1]];
+        let begins = match &self.begins {
+            Some(BeginArrays(loss, scales, scores, labels, weights)) => {
+                ensure(scores.shape() == shape, "scores and gradients differ in shape")?;
+                Some(deriving(loss, *scales, scores, labels, weights)?)
+            }
+            None => None,
+        };
+        let parts = self.parts.iter_mut().map(|PartArrays(matrix, orders, spans)| part_of(matrix, orders, spans));
+        let parts = parts.collect::<PyResult<Vec<_>>>()?;
+        ensure(parts.iter().all(|part| part.shape[0] == shape[0]), "gradients do not fit the orders")?;
+        Ok(Step {
+            begins,
+            parts,
+            cuts: self.cuts.as_ref().map(ToldArrays::cuts).transpose()?,
+            nodes: self.nodes.view()?,
+            leaves: self.leaves,
+            summed: self.summed.as_ref().map(MatrixArrays::view).transpose()?,
+            counted: self.counted,
+            pairs: pairs_to_fill(&mut self.pairs, &shape)?,
+            bits: self.gradient_bits,
+        })
+    }
+}
+
+#[pyfunction]
+fn take_steps<'py>(
+    py: Python<'py>,
+    mut steps: Vec<StepArrays<'py>>,
+    n_threads: Threads,
+) -> PyResult<Vec<(Bound<'py, PyArray1<i64>>, u64)>> {
+    let steps = steps.iter_mut().map(StepArrays::view).collect::<PyResult<Vec<Step>>>()?;
+    let taken = run(py, || steps::take(steps, n_threads.get()))?.map_err(wrong)?;
+    Ok(taken.into_iter().map(|(words, clipped)| (words.into_pyarray(py), clipped)).collect())
+}
+
+pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(take_steps, m)?)
+}

@@ -1,0 +1,72 @@
+"""Parties of one process that make their sums together say what each would say alone."""
+
+from functools import partial
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from federated import Federation, params_of, same, step, two_class, until
+from hedgerow.audit import AuditLog
+from hedgerow.errors import ProtocolError
+from hedgerow.messages import AskHistograms
+from hedgerow.privacy import masks
+from hedgerow.protocols.unsummed import worked_out
+from hedgerow.transports.inproc import InProcess
+from hedgerow.wire import encode
+from statistics_of_noise import looks_like_noise
+
+
+def together(fed, threads=2):
+    return InProcess({name: party.begin for name, party in fed.parties.items()}, partial(worked_out, threads=threads))
+
+
+def federation(**more):
+    return Federation(two_class(3, n=600), params_of(max_bin=64, min_cut_rows=1), **more)
+
+
+@pytest.mark.parametrize("more", [{}, {"party_share": 0.67}, {"cut_points": "local"}], ids=["all", "drawn", "local"])
+def test_they_leave_the_same_frames(more):
+    """Plain, where frames can be compared; masked ones are under new keys in every run."""
+    alone, side_by_side = federation(protection="plain", **more), federation(protection="plain", **more)
+    assert same(alone.model(), side_by_side.model(transport=together(side_by_side)))
+    told = [[(h.sender, h.kind, h.frame) for h in fed.of("PlainSums", "Done")] for fed in (alone, side_by_side)]
+    assert told[0] == told[1]
+
+
+def words_of(fed, sender):
+    return np.concatenate([h.message.masked_words for h in fed.of("MaskedSums") if h.sender == sender])
+
+
+def test_masked_words_of_each_are_noise_and_open_the_same_sums():
+    fed = federation()
+    assert same(fed.model(transport=together(fed)), federation().model())
+    assert all(looks_like_noise(words_of(fed, name)) for name in fed.parties)
+
+
+def test_without_pads_they_would_not_be_noise(monkeypatch):
+    """The sabotage."""
+    monkeypatch.setattr(masks, "mask", lambda own, _: [words.reshape(-1).view(np.uint64) for words, _ in own])
+    fed = federation()
+    fed.model(transport=together(fed))
+    assert not any(looks_like_noise(words_of(fed, name)) for name in fed.parties)
+
+
+def test_each_notes_its_own_answers_before_they_leave(tmp_path):
+    logs = {name: AuditLog(tmp_path / f"{name}.log", "a test", name) for name in ("party1", "party2", "party3")}
+    fed = federation(logs=logs)
+    fed.model(transport=together(fed))
+    for name, log in logs.items():
+        sent = [line["sha256"] for line in log.lines() if line["event"] == "sent"]
+        assert sent == [sha256(h.frame).hexdigest() for h in fed.heard if h.sender == name]
+        log.close()
+
+
+def test_what_one_refuses_ends_the_run_of_all():
+    fed = federation()
+    request = until(fed, step(AskHistograms, 1, 1))
+    wrong = replace(request, cuts=replace(request.cuts, child=request.cuts.child + 1))
+    frames = {name: encode(wrong if name == "party2" else request) for name in fed.parties}
+    with pytest.raises(ProtocolError, match="numbers the children"):
+        together(fed).carry(frames, 1.0, 1 << 26)

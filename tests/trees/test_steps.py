@@ -1,0 +1,87 @@
+"""Steps of several tables in one call: each table is divided and summed as if it were alone."""
+
+import numpy as np
+import pytest
+
+from federated import params_of, values
+from hedgerow import _native
+from hedgerow.data.table import Table
+from hedgerow.pooled import Task, prepare
+from hedgerow.trees.losses import Loss
+from hedgerow.trees.splits import Cuts, Nodes
+
+SIZES = {"alike": [6000, 5500, 5800], "unlike": [9000, 40, 3000, 2500], "one": [12000], "few": [30, 20]}
+ROOT = Nodes(np.zeros(1, np.int64), np.zeros(1, np.int64))
+CHILDREN = Nodes(np.zeros(2, np.int64), np.array([1, 2]))
+
+
+def tables(sizes):
+    """Rows of tables with their own cut points; every second one has rows that only follow."""
+    made = []
+    for i, n in enumerate(sizes):
+        X, signal = values(n, seed=i)
+        held_out = Table.of(X[: n // 3], signal[: n // 3].astype(np.float32)) if i % 2 else None
+        task = Task(Loss("squared"), (), held_out=held_out)
+        made.append(prepare(Table.of(X, signal.astype(np.float32)), params_of(), task).rows)
+    return made
+
+
+def cut():
+    """The root, at the third bin of the first column."""
+    one = np.zeros(1, np.int32)
+    return Cuts(ROOT, np.ones(1, np.int64), one, one + 2, one == 1, np.array([[7, 0, 0, 0]], np.uint64))
+
+
+def taken(rows, steps, threads):
+    found = _native.take_steps(steps, threads)
+    return [one.taken(step, *words).tolist() for one, step, words in zip(rows, steps, found, strict=True)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_each_table_is_divided_and_summed_as_if_it_were_alone(sizes, threads):
+    together, alone = tables(sizes), tables(sizes)
+    for rows in alone:
+        rows.start_round(0)
+    first = [rows.step(rows.put_at_roots(0), None, ROOT, leaves=False, counted=True) for rows in together]
+    expected = [[*rows.histograms(ROOT).reshape(-1), *rows.counts(ROOT).reshape(-1)] for rows in alone]
+    assert taken(together, first, threads) == expected
+    for rows in alone:
+        rows.divide(cut())
+    second = [rows.step(None, cut(), CHILDREN, leaves=False, counted=False) for rows in together]
+    assert taken(together, second, threads) == [rows.histograms(CHILDREN).reshape(-1).tolist() for rows in alone]
+    last = [rows.step(None, None, CHILDREN, leaves=True, counted=False) for rows in together]
+    assert taken(together, last, threads) == [rows.leaf_sums(CHILDREN).reshape(-1).tolist() for rows in alone]
+    for one, other in zip(together, alone, strict=True):
+        assert one.clipped == other.clipped
+        assert (one.pairs == other.pairs).all()
+        for part, same in zip(one.parts, other.parts, strict=True):
+            assert (part.orders == same.orders).all()
+            assert (part.spans == same.spans).all()
+
+
+def test_steps_may_be_of_different_kinds():
+    together, alone = tables([5000, 5000]), tables([5000, 5000])
+    for rows in (*together, *alone):
+        rows.start_round(0)
+    steps = [rows.step(None, None, ROOT, leaves=i == 0, counted=False) for i, rows in enumerate(together)]
+    expected = [alone[0].leaf_sums(ROOT), alone[1].histograms(ROOT)]
+    assert taken(together, steps, 2) == [words.reshape(-1).tolist() for words in expected]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda step: step._replace(nodes=Nodes(ROOT.tree, ROOT.node + 99)), "no such node"),
+        (lambda step: step._replace(pairs=step.pairs[:, :-1].copy()), "gradients do not fit"),
+        (lambda step: step._replace(parts=[]), "needs rows"),
+        (lambda step: step._replace(gradient_bits=1), "gradient_bits"),
+        (lambda step: step._replace(cuts=cut()._replace(child=np.array([63]))), "no room"),
+        (lambda step: step._replace(cuts=cut()._replace(column=np.array([9], np.int32))), "no such column"),
+    ],
+)
+def test_a_step_that_does_not_fit_its_table_is_refused(spoil, said):
+    (rows,) = tables([50])
+    rows.start_round(0)
+    with pytest.raises(ValueError, match=said):
+        _native.take_steps([spoil(rows.step(None, None, ROOT, leaves=False, counted=False))], 1)
