@@ -27,7 +27,8 @@ def decode(frame: bytes, sender: str = "driver"):
 def real_frames():
     """One frame of every kind."""
     found = {}
-    for plan in ({}, {"cut_points": "local"}, {"protection": "plain"}, {"method": "bagging", "protection": "plain"}):
+    whole, opened = {"method": "bagging", "protection": "plain"}, {"protection": "lattice", "opener": "party2"}
+    for plan in (opened, {}, {"cut_points": "local"}, {"protection": "plain"}, whole):
         training, validation = partition.hold_out(two_class(3), 0.2)
         follow = "method" not in plan
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
