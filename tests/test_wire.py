@@ -31,9 +31,9 @@ def decode(frame: bytes, sender: str = "driver"):
 def real_frames():
     """One frame of every kind."""
     found = {}
-    private = {"column_names": "private"}
+    private, opened = {"column_names": "private"}, {"protection": "lattice", "opener": "party2"}
     whole_trees = {"method": "bagging", "protection": "plain"}
-    for plan in ({}, {"cut_points": "local"}, {"protection": "plain"}, private, whole_trees):
+    for plan in (opened, {}, {"cut_points": "local"}, {"protection": "plain"}, private, whole_trees):
         training, validation = partition.hold_out(two_class(3), 0.2)
         follow = "method" not in plan
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
