@@ -24,7 +24,7 @@ from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
-FITS, TINY, LEAST_ENTROPY = 50, 1e-9, 1e-5
+FITS, TINY, LEAST_ENTROPY = 1000, 1e-9, 1e-5
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -173,9 +173,10 @@ class LearntBins:
         full = np.maximum(self.full[at], 0) + TINY
         share = full / full.sum()
         entropy = float(-(share * np.log2(share)).sum())
-        left = [_remaining(possible[:, at], share) for possible in (self.by_sides, self.by_both)]
+        chance = 2 * np.sqrt(share / len(self.rows)) if len(self.rows) < self.n_rows else np.zeros_like(share)
+        left = [_remaining(possible[:, at], share, chance) for possible in (self.by_sides, self.by_both)]
         sides, both = (round(max(1 - bits / entropy, 0.0), 3) if entropy > LEAST_ENTROPY else 0.0 for bits in left)
-        return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, both)
+        return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, max(sides, both))
 
     def count(self, party: str, sums: int, bits: int) -> None:
         """So many more sums of a party were opened, with room for so many bits."""
@@ -211,15 +212,21 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
     bits: tuple[bytes, ...]
 
 
-def _remaining(possible: Bools, share: NDArray[np.float64]) -> float:
-    """Mean bits that remain of a row's bin; possible ones weigh so that all rows together fill them as they do."""
+def _remaining(possible: Bools, share: NDArray[np.float64], chance: NDArray[np.float64]) -> float:
+    """Mean bits that remain of a row's bin; possible ones weigh so that all rows together fill them as they do.
+
+    Rows that were drawn fill them so up to chance.
+    """
+    kinds, counts = np.unique(np.packbits(possible, axis=1), axis=0, return_counts=True)
+    alike, often = np.unpackbits(kinds, axis=1, count=len(share)), counts / len(possible)
     weights = share.copy()
     for _ in range(FITS):
-        each = possible * weights
+        each = alike * weights
         each /= each.sum(axis=1, keepdims=True)
-        weights *= share / np.maximum(each.mean(axis=0), TINY)
+        now = np.maximum(often @ each, TINY)
+        weights *= np.clip(now, share - chance, share + chance) / now
         weights = np.maximum(weights / weights.sum(), TINY)
-    return float(-(each * np.log2(np.maximum(each, TINY))).sum(axis=1).mean())
+    return float(-often @ (each * np.log2(np.maximum(each, TINY))).sum(axis=1))
 
 
 def _one(tree: int, node: int) -> Nodes:
