@@ -316,7 +316,13 @@ pub fn sorted_keys(columns: Vec<&[f32]>, n_threads: usize) -> Vec<Vec<u32>> {
 pub fn count_prefixes(sorted: &[u32], prefixes: &[u32], shift: u32) -> Vec<i64> {
     let place = |bound: u64| sorted.partition_point(|&k| u64::from(k) < bound) as i64;
     let span = |&p: &u32| (u64::from(p) << shift, (u64::from(p) + 1) << shift);
-    prefixes.iter().map(span).map(|(low, high)| place(high) - place(low)).collect()
+    let mut last = (0, 0); // where the prefix before ended, and how many keys are below: prefixes often follow each other
+    let counted = |(low, high)| {
+        let below = if low == last.0 { last.1 } else { place(low) };
+        last = (high, place(high));
+        last.1 - below
+    };
+    prefixes.iter().map(span).map(counted).collect()
 }
 
 #[cfg(test)]

@@ -102,18 +102,25 @@ fn begin(steps: &mut [Step], n_threads: usize) -> Vec<u64> {
     clipped
 }
 
+/// What a step sums, and the sums.
+struct Summing<'a> {
+    orders: Vec<&'a [u32]>,
+    spans: Vec<Span>,
+    sums: Vec<[i64; 2]>,
+}
+
 /// The words of every step: pairs per node and bin and, where rows are counted, their numbers; or pairs per leaf.
 fn sum(steps: &[Step], n_threads: usize) -> Result<Vec<Vec<i64>>, &'static str> {
-    let mut own: Vec<(Vec<&[u32]>, Vec<Span>, Vec<[i64; 2]>)> = Vec::with_capacity(steps.len());
+    let mut own = Vec::with_capacity(steps.len());
     for step in steps {
         let part = &step.parts[0];
         let orders = orders_of(part.orders, part.shape[0]);
         let spans = divide::spans(step.nodes, part.spans, part.shape, &orders)?;
         let room = if step.leaves { 0 } else { spans.len() * (step.matrix().n_bins() + 1) };
-        own.push((orders, spans, vec![[0; 2]; room]));
+        own.push(Summing { orders, spans, sums: vec![[0; 2]; room] });
     }
     let (mut tables, mut leaves) = (Vec::new(), Vec::new());
-    for (step, (orders, spans, out)) in steps.iter().zip(&mut own) {
+    for (step, Summing { orders, spans, sums: out }) in steps.iter().zip(&mut own) {
         let (orders, spans, rows) = (&orders[..], &spans[..], step.pairs.len() / orders.len().max(1));
         if step.leaves {
             leaves.push((Leaves { pairs: step.pairs, rows, orders, spans }, out));
@@ -126,7 +133,7 @@ fn sum(steps: &[Step], n_threads: usize) -> Result<Vec<Vec<i64>>, &'static str> 
     let (asked, places): (Vec<Leaves>, Vec<_>) = leaves.into_iter().unzip();
     let found = divide::leaf_sums(&asked, n_threads);
     places.into_iter().zip(found).for_each(|(place, sums)| *place = sums);
-    let words = |(step, (orders, spans, sums)): (&Step, (Vec<&[u32]>, Vec<Span>, Vec<[i64; 2]>))| {
+    let words = |(step, Summing { orders, spans, sums }): (&Step, Summing)| {
         let mut words = sums.into_flattened();
         if step.counted {
             words.extend(histogram::count(&step.matrix(), &orders, &spans, n_threads));
