@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError
 from hedgerow.model import Model
+from hedgerow.trees.bins import GREATEST
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One party's cuts, by tree and node; thresholds are its own and never leave it."""
+    """One party's cuts, by tree and node (or as `called` says); thresholds are its own and never leave it."""
 
     model: str
     """The id that all parts of a model share."""
@@ -90,6 +91,20 @@ def _check(part: Part, what: str) -> None:
         raise ModelError(f"{what} is damaged: its cuts do not fit its columns.")
 
 
+def called(model: Model, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What the owners of the passive cuts at these nodes of an active party's forest call them: tree and node.
+
+    An owner that was never told the node (hidden rows) has the first tree of the round, and the number of its cut in
+    the round, which the forest has in the place of the threshold that it lacks.
+    """
+    forest = model.forest
+    tree = np.searchsorted(forest.roots, at, side="right") - 1
+    number = forest.thresholds[at]
+    hidden = (number >= 1) & (number < GREATEST)
+    node = np.where(hidden, number, 0).astype(np.int64)
+    return np.where(hidden, tree - tree % model.loss.n_trees, tree), np.where(hidden, node, at - forest.roots[tree])
+
+
 def joined(model: Model, parts: Mapping[str, Part]) -> Model:
     """The whole model, where all parts lie together: the thresholds of every party's cuts put in their places."""
     if len({part.model for part in parts.values()}) > 1:
@@ -98,10 +113,11 @@ def joined(model: Model, parts: Mapping[str, Part]) -> Model:
     thresholds = forest.thresholds.copy()
     for party, part in parts.items():
         kept = part.tree < forest.n_trees
-        at = forest.roots[part.tree[kept]] + part.node[kept]
-        if (at >= forest.roots[part.tree[kept] + 1]).any() or not np.array_equal(
-            forest.columns[at], part.column[kept] + part.first
-        ):
+        own = np.flatnonzero((forest.columns >= part.first) & (forest.columns < part.first + len(part.columns)))
+        places = dict(zip(zip(*(name.tolist() for name in called(model, own)), strict=True), own.tolist(), strict=True))
+        names = zip(part.tree[kept].tolist(), part.node[kept].tolist(), strict=True)
+        at = np.array([places.get(name, -1) for name in names], np.int64)
+        if (at < 0).any() or not np.array_equal(forest.columns[at], part.column[kept] + part.first):
             raise ModelError(f"The part of {party!r} does not fit the trees of the active party.")
         thresholds[at] = part.thresholds[kept]
         columns[part.first : part.first + len(part.columns)] = part.columns

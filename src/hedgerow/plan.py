@@ -20,6 +20,9 @@ FEWEST_MASKED = 3
 MOST_IDS = 10_000_000
 """Ids of one party that are aligned; with many more, a set could hold every id that there can be."""
 
+DEEPEST_HIDDEN = 12
+"""Levels of a tree with hidden rows: each has twice the nodes of the one above it, in every tree."""
+
 FOR_NUMBERS: tuple[LossName, ...] = ("squared", "poisson", "tweedie", "huber")
 
 Protection = Literal["masked", "plain", "lattice", "paillier"]
@@ -88,6 +91,8 @@ class Plan:
     """Rows of a vertical run: the same everywhere and in order already, or found by private set intersection."""
     most_ids: int = MOST_IDS
     """The most ids that a party may bring to the intersection."""
+    hidden_rows: bool = False
+    """In a vertical run passive parties do not learn which rows share a node; see `protocols.hidden`."""
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
@@ -114,6 +119,8 @@ class Plan:
                 raise ParameterError("Only a vertical run has an active party and encryption.")
             if self.align != "given":
                 raise ParameterError("Only the rows of a vertical run can be aligned.")
+            if self.hidden_rows:
+                raise ParameterError("Only a vertical run has hidden_rows; leave it out.")
             return
         if self.active not in self.names:
             raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
@@ -123,6 +130,7 @@ class Plan:
             raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
+        self._check_hidden()
         unknown = {
             "min_child_rows": self.params.min_child_rows > 1,
             "monotone_constraints": bool(self.params.monotone_constraints),
@@ -132,6 +140,24 @@ class Plan:
         for name, is_set in unknown.items():
             if is_set:
                 raise ParameterError(f"A vertical run does not know {name} yet; leave it out.")
+
+    def _check_hidden(self) -> None:
+        if not self.hidden_rows:
+            return
+        if self.protection == "plain":
+            raise ParameterError(
+                "Without encryption a passive party reads which rows of a node have gradients, so hidden_rows would "
+                "hide nothing; use lattice or paillier."
+            )
+        if self.params.min_child_rows > 1:
+            raise ParameterError(
+                "With hidden_rows no passive party can count the rows of a node; use min_child_rows = 1."
+            )
+        if self.params.max_depth > DEEPEST_HIDDEN:
+            raise ParameterError(
+                f"With hidden_rows every level is as wide as it can be, 2^max_depth nodes in all; use a max_depth of "
+                f"at most {DEEPEST_HIDDEN}."
+            )
 
     @cached_property
     def answering(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import check_agreed, given, loss_of, own_facts, shaped
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
+from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.horizontal import Growing, drawn, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
@@ -147,6 +148,10 @@ class Party:
             raise ProtocolError("The active party asks before it has asked for columns.")
         if isinstance(request, m.BeginSealed):
             return passive.begin(request)
+        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSums):
+            return passive.hidden_sums(request)
+        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSides):
+            return passive.hidden_sides(request)
         if isinstance(request, m.AskSealedSums):
             return passive.sums(request)
         if isinstance(request, m.AskSides):
@@ -184,8 +189,10 @@ class Party:
                 "The rows of this party are not those of the active party, in the same order; align them by their ids."
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps)
-            self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
+            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
+            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, kind)
+            least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
+            self.most_bytes = min(max(least, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         return self.passive.describe()
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:

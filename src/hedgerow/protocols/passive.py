@@ -264,7 +264,14 @@ def rows_digest(plan: Plan, table: Table | None) -> bytes:
     return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
 
 
-def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keeps: Keeps | None = None) -> PassiveRows:
+def passive_rows(
+    plan: Plan,
+    own: Table,
+    valid: Table | None,
+    threads: int,
+    keeps: Keeps | None = None,
+    kind: type[PassiveRows] = PassiveRows,
+) -> PassiveRows:
     """A passive party's tables, binned by its own cut points."""
     params = plan.params
     n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
@@ -276,4 +283,4 @@ def passive_rows(plan: Plan, own: Table, valid: Table | None, threads: int, keep
         return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
 
     held_out = None if valid is None else sample(valid.aligned(own.columns))
-    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps)
+    return kind(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps)

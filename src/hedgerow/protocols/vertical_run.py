@@ -20,6 +20,7 @@ from hedgerow.pooled import prepare as prepared
 from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.hidden import HiddenRows
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
@@ -96,8 +97,7 @@ def grow(
     """All trees; every party has its part of the model when this returns."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
-    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
-    rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done)
+    rows = _rows(circle, ready, joint, n_trees, done)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     grown = boost(
         rows,
@@ -110,10 +110,20 @@ def grow(
         before,
         history,
         kept,
+        rows.number if isinstance(rows, HiddenRows) else None,
     )
     model = ready.model(grown, columns_of(joint, ready.columns))
     _hand_out(circle, joint, secrets.token_hex(16), model.forest.n_trees)
     return model
+
+
+def _rows(circle: Circle, ready: Ready, joint: Joint, n_trees: int, done: int) -> VerticalRows:
+    """Everybody's columns over the own rows; the parties hear how large the run will be."""
+    params, talks = circle.plan.params, (circle.ask_each, ready.rows, joint, cipher_of(circle.plan))
+    if circle.plan.hidden_rows:
+        return HiddenRows(*talks, params.n_estimators, params.max_depth, done)
+    most_nodes = n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+    return VerticalRows(*talks, most_nodes, done)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:
