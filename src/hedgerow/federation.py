@@ -71,11 +71,13 @@ class WholeTrees:
 class Vertical:
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
-    `active` names it; without a name it is the one party whose table has labels.
+    `active` names it; without a name it is the one party whose table has labels. With `hidden_rows` the others do not
+    learn which rows share a node, at several times the cost.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
     active: str | None = None
+    hidden_rows: bool = False
 
 
 Federation = Horizontal | Vertical | WholeTrees

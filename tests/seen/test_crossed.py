@@ -24,6 +24,7 @@ RUNS = {
     "sampled": {"party_share": 0.6},
     "continuing": {"on_loss": "continue"},
     "vertical": {"method": "vertical", "protection": "plain"},
+    "hidden": {"method": "vertical", "protection": "lattice", "hidden_rows": True},
 }
 
 

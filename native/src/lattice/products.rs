@@ -26,18 +26,23 @@ impl Prime {
     /// Adds to both halves of `sums` (2n words below 2p) 1 / 2^32 of the products of each lazy polynomial of `lazy` (n
     /// words each) with both halves of its pair (2n residues each).
     pub fn accumulate(&self, sums: &mut [u32], lazy: &[u32], pairs: &[&[u32]]) {
+        self.accumulate_apart(sums, lazy, sums.len() / 2, pairs);
+    }
+
+    /// The same for lazy polynomials that begin so many words one after the other.
+    pub fn accumulate_apart(&self, sums: &mut [u32], lazy: &[u32], apart: usize, pairs: &[&[u32]]) {
         let n = sums.len() / 2;
-        assert!(pairs.len() <= AT_ONCE && lazy.len() >= n * pairs.len() && n.is_multiple_of(8));
+        assert!(pairs.len() <= AT_ONCE && apart >= n && lazy.len() >= apart * pairs.len() && n.is_multiple_of(8));
         assert!(pairs.iter().all(|pair| pair.len() == 2 * n));
         #[cfg(target_arch = "x86_64")]
         if has_avx2() {
             // SAFETY: the CPU was just asked, and the lengths were checked.
-            return unsafe { accumulate_avx2(self, sums, lazy, pairs) };
+            return unsafe { accumulate_avx2(self, sums, lazy, apart, pairs) };
         }
         for half in [0, n] {
             for i in 0..n {
                 let products = pairs.iter().enumerate();
-                let total: u64 = products.map(|(t, c)| u64::from(lazy[t * n + i]) * u64::from(c[half + i])).sum();
+                let total: u64 = products.map(|(t, c)| u64::from(lazy[t * apart + i]) * u64::from(c[half + i])).sum();
                 sums[half + i] = self.added(sums[half + i], total);
             }
         }
@@ -54,7 +59,7 @@ impl Prime {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn accumulate_avx2(prime: &Prime, sums: &mut [u32], lazy: &[u32], pairs: &[&[u32]]) {
+unsafe fn accumulate_avx2(prime: &Prime, sums: &mut [u32], lazy: &[u32], apart: usize, pairs: &[&[u32]]) {
     let n = sums.len() / 2;
     let (p, montgomery) = (prime.p as i32, prime.montgomery as i32);
     let moduli = [p, 2 * p, 4 * p, montgomery].map(|x| _mm256_set1_epi32(x));
@@ -65,7 +70,7 @@ unsafe fn accumulate_avx2(prime: &Prime, sums: &mut [u32], lazy: &[u32], pairs: 
         for (t, pair) in pairs.iter().enumerate() {
             // SAFETY: the caller has checked the lengths.
             unsafe {
-                let x = _mm256_loadu_si256(lazy.as_ptr().add(t * n + i).cast());
+                let x = _mm256_loadu_si256(lazy.as_ptr().add(t * apart + i).cast());
                 let odd = _mm256_srli_epi64(x, 32);
                 let at = pair.as_ptr().add(i);
                 add_products(&mut left, x, odd, _mm256_loadu_si256(at.cast()));

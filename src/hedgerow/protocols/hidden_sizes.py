@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from hedgerow.messages import BeginSealed
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 
-TOGETHER = 1 << 19
-"""Rows times nodes of one request for sums: about 100 MB of lattice ciphertexts, two and a half times that when they
-are worked on."""
-MOST_TOGETHER = 32
-"""Nodes of one request for sums, however few rows there are."""
+FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 1 << 17, 1 << 20, 32
+"""Rows times nodes of one request for sums. Few are quickest, because what they take stays near the processor; but four
+nodes share the work on one selection, as long as they do not take too much memory (200 bytes a row and node on the way,
+600 when they are worked on); and never are there more than so many nodes."""
 MEMBERS = 1 << 24
 """Rows times cuts of one request for sides: about 220 MB of lattice ciphertexts."""
 TREES_TOGETHER = 15
@@ -40,8 +39,8 @@ class HiddenSizes:
 
     def steps(self, level: int, n_counted: int) -> Iterator[range]:
         """The nodes of each request for sums at a level, with so many rows that count."""
-        together = max(1, min(TOGETHER // max(n_counted, 1), MOST_TOGETHER))
-        nodes = self.nodes(level)
+        few, most = (least // max(n_counted, 1) for least in (FEW_TOGETHER, TOGETHER))
+        together, nodes = max(1, min(max(few, min(4, most)), MOST_TOGETHER)), self.nodes(level)
         return (range(first, min(first + together, nodes)) for first in range(0, nodes, together))
 
     @property

@@ -144,7 +144,7 @@ class RunFile:
         return Plan(
             self.name, members, self.goal, self.params, method="vertical", protection=privacy.protection,
             on_loss=privacy.on_loss, active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
-            coordinator=coordinator,
+            coordinator=coordinator, hidden_rows=privacy.hidden_rows,
         )  # fmt: skip
 
 

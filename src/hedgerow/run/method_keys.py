@@ -73,6 +73,8 @@ def _check_vertical(sections: Sections) -> None:
 
 def _check_not_vertical(sections: Sections, method: str) -> None:
     privacy = sections.section("privacy")
+    if "hidden_rows" in privacy:
+        raise privacy.wrong("hidden_rows", "is for method vertical, whose nodes passive parties see; leave it out.")
     protection = privacy.given.get("protection")
     if method not in BASELINES and protection in ("lattice", "paillier"):
         instead = 'use "masked"' if method == "horizontal" else "leave it out"

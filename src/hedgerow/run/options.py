@@ -72,6 +72,8 @@ class PrivacyOptions:
     """Of Paillier keys; 0 with any other protection."""
     link_mbit: float | None = None
     """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
+    hidden_rows: bool = False
+    """Whether passive parties of a vertical run are kept from learning which rows share a node."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""

@@ -23,7 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "validation": ("share",),
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
-        "link_mbit",
+        "link_mbit", "hidden_rows",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -136,6 +136,7 @@ class Sections:
             cast(Any, section.word("columns", ("shared", "all"), "shared")),
             _key_bits(section, protection),
             _link(section, protection),
+            section.flag("hidden_rows"),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

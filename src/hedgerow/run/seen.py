@@ -34,10 +34,10 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     )  # fmt: skip
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
-        return (
-            *kept, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
-            m.EndRound, m.KeepPart,
+        level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides) if plan.hidden_rows else (
+            m.AskSealedSums, m.SealedSums, m.AskSides, m.Sides,
         )  # fmt: skip
+        return (*kept, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
     sums = m.MaskedSums if plan.protection == "masked" else m.PlainSums
@@ -94,15 +94,26 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
     if plan.protection == "plain":
         yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
-    yield "Passive parties learn which rows share a node, and so something of the labels and of which rows are alike."
+    if plan.hidden_rows:
+        yield from _hidden(own)
+    else:
+        yield "Passive parties learn which rows share a node, and so something of the labels and of which rows are alike."
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
     yield "Columns go by number and bins in true order; names, values and thresholds stay with their owner."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; nothing prevents it."
+    if plan.hidden_rows:
+        yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
     yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
+
+
+def _hidden(own: str) -> Iterator[str]:
+    yield "Passive parties do not learn which rows share a node, nor how many nodes there are."
+    yield "Passive parties learn their own chosen cuts and the levels of these; the cuts depend on the labels."
+    yield f"Passive parties cannot check the sizes of nodes; they hold {own} to the number of sums and cuts of the plan."
 
 
 def _of_sums(plan: Plan) -> Iterator[str]:

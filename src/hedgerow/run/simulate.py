@@ -71,7 +71,7 @@ def federated_plan(
     if isinstance(federation, Vertical):
         if align == "private":
             notes.append("The parties' rows differ: only those whose ids all of them have are used.")
-        ciphered_by = ciphered(federation.privacy)
+        ciphered_by = {**ciphered(federation.privacy), "hidden_rows": federation.hidden_rows}
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **ciphered_by)
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
