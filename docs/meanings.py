@@ -101,6 +101,8 @@ RUN_FILE = {
         "key_bits": "bits of Paillier keys",
         "link_mbit": "speed of the link in Mbit/s, for which lattice encryption is laid out; without it bytes cost "
         "nothing",
+        "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
+        "node](../explanation/vertical.md#hidden-rows), at several times the cost",
     },
     "trees": {
         "kind": "boosted trees, or a random forest",
@@ -145,6 +147,7 @@ RUN_FILE_LIMITS = {
     "privacy.party_share": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
     "privacy.link_mbit": "a number above 0",
+    "privacy.hidden_rows": "true or false",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",

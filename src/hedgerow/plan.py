@@ -111,6 +111,7 @@ class Plan:
         if not 0 < self.party_share <= 1:
             raise ParameterError(f"party_share must be above 0 and at most 1; it is {self.party_share!r}.")
         self._check_vertical()
+        self._check_hidden()
         self._check_masks()
 
     def _check_vertical(self) -> None:
@@ -119,8 +120,6 @@ class Plan:
                 raise ParameterError("Only a vertical run has an active party and encryption.")
             if self.align != "given":
                 raise ParameterError("Only the rows of a vertical run can be aligned.")
-            if self.hidden_rows:
-                raise ParameterError("Only a vertical run has hidden_rows; leave it out.")
             return
         if self.active not in self.names:
             raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
@@ -130,7 +129,6 @@ class Plan:
             raise ParameterError(f"A vertical run is protected by one of {', '.join(SEALED)}, not {self.protection!r}.")
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
-        self._check_hidden()
         unknown = {
             "min_child_rows": self.params.min_child_rows > 1,
             "monotone_constraints": bool(self.params.monotone_constraints),
@@ -144,6 +142,8 @@ class Plan:
     def _check_hidden(self) -> None:
         if not self.hidden_rows:
             return
+        if self.method != "vertical":
+            raise ParameterError("Only a vertical run has hidden_rows; leave it out.")
         if self.protection == "plain":
             raise ParameterError(
                 "Without encryption a passive party reads which rows of a node have gradients, so hidden_rows would "

@@ -57,7 +57,9 @@ def test_the_forest_under_paillier_is_the_pooled_one_too():
 
 def test_with_results_merged_for_a_slow_link_too():
     table, params, goal = table_of("logistic")
-    assert same(hidden(partition.columns(table, n=3), params, goal, link_mbit=50.0).whole(), pooled_model(table, params))
+    assert same(
+        hidden(partition.columns(table, n=3), params, goal, link_mbit=50.0).whole(), pooled_model(table, params)
+    )
 
 
 def test_categories_go_their_ways():

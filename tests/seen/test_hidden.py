@@ -104,7 +104,9 @@ def members_of(patch):
     fed = run()
     texts = [members[:, i] for members in kept for i in range(members.shape[1])]
     needles = [text.astype(kind).tobytes() for text in texts for kind in ("<i8", "<i4", "u1", "<f4")]
-    needles += [np.packbits(text.astype(bool), bitorder=order).tobytes() for text in texts for order in ("big", "little")]
+    needles += [
+        np.packbits(text.astype(bool), bitorder=order).tobytes() for text in texts for order in ("big", "little")
+    ]
     return fed, [needle for needle in needles if len(set(needle)) > 1]
 
 

@@ -274,8 +274,8 @@ pub fn with_room<R>(words: usize, work: impl FnOnce(&mut [u32]) -> R) -> R {
     }
 }
 
-/// 64 MiB are kept at most.
-const MOST_ROOM: usize = 1 << 24;
+/// 128 MiB are kept at most.
+const MOST_ROOM: usize = 1 << 25;
 
 /// a + b or a - b: both halves of each block and lane, packed.
 pub fn add_rows(a: Sealed, b: Sealed, subtract: bool, payload: &mut [u8], n_threads: usize) {

@@ -101,8 +101,9 @@ class HiddenRows(VerticalRows):
         """What becomes known here: the sums of every passive column at these nodes."""
         opened: dict[str, list[NDArray[np.int64]]] = {party: [] for party in self.groups}
         for plan, answers in self._level(nodes):
-            for party, answer in answers.items() if plan is not None else ():
-                opened[party].append(self._opened_sums(party, answer, plan))
+            if plan is not None:
+                for party, answer in answers.items():
+                    opened[party].append(self._opened_sums(party, answer, plan))
         self.level += 1
         told = {party: np.concatenate(sums)[: len(nodes.tree)] for party, sums in opened.items() if sums}
         return self._joined(nodes, told)
@@ -170,8 +171,9 @@ class HiddenRows(VerticalRows):
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """The levels that the trees lack are asked for like the others; then as in every vertical run."""
-        for self.level in range(self.level, self.hidden.depth):
+        while self.level < self.hidden.depth:
             self._level(_NOBODY)
+            self.level += 1
         super().finish_round(leaves, values)
 
     def number(self, trees: Forest) -> None:

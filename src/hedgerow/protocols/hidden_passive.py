@@ -29,7 +29,6 @@ from hedgerow.privacy.agreed import Nodes as Spans
 from hedgerow.privacy.agreed import Selection
 from hedgerow.protocols.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.passive import PassiveRows
-from hedgerow.trees.local import parts_of
 from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_REQUEST = 1 << 28
@@ -42,6 +41,10 @@ class HiddenPassiveRows(PassiveRows):
 
     opened_sides = 0
     """Integers given so far that tell sides."""
+    to_come: list[range]
+    """The steps of this level that are still to be asked for."""
+    everybody: Spans
+    """All rows that count, as one node."""
 
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
@@ -60,6 +63,10 @@ class HiddenPassiveRows(PassiveRows):
     def sides(self, request: AskSides) -> Sides:  # noqa: ARG002
         """Never in this run: it would tell nodes."""
         raise ProtocolError(REFUSED)
+
+    def hidden_answer(self, request: AskHiddenSums | AskHiddenSides) -> SealedSums | HiddenSides:
+        """What the active party may ask for in the trees of this run."""
+        return self.hidden_sums(request) if isinstance(request, AskHiddenSums) else self.hidden_sides(request)
 
     def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
         """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hedgerow.messages import BeginSealed
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 
-FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 1 << 17, 1 << 20, 32
+FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 100_000, 1 << 20, 32
 """Rows times nodes of one request for sums. Few are quickest, because what they take stays near the processor; but four
 nodes share the work on one selection, as long as they do not take too much memory (200 bytes a row and node on the way,
 600 when they are worked on); and never are there more than so many nodes."""

@@ -148,10 +148,8 @@ class Party:
             raise ProtocolError("The active party asks before it has asked for columns.")
         if isinstance(request, m.BeginSealed):
             return passive.begin(request)
-        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSums):
-            return passive.hidden_sums(request)
-        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSides):
-            return passive.hidden_sides(request)
+        if isinstance(passive, HiddenPassiveRows) and isinstance(request, (m.AskHiddenSums, m.AskHiddenSides)):
+            return passive.hidden_answer(request)
         if isinstance(request, m.AskSealedSums):
             return passive.sums(request)
         if isinstance(request, m.AskSides):
@@ -159,11 +157,14 @@ class Party:
         if isinstance(request, m.EndRound):
             return passive.end(request)
         if isinstance(request, m.KeepPart):
-            part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
-            if self.keep_model is not None:
-                self.keep_model(parts.encoded(part))
-            return m.Done()
+            return self._keep_part(passive, request)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _keep_part(self, passive: PassiveRows, request: m.KeepPart) -> m.Done:
+        part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
+        if self.keep_model is not None:
+            self.keep_model(parts.encoded(part))
+        return m.Done()
 
     def _align(self, request: Aligning) -> m.Answer:
         sets = self.sets

@@ -224,9 +224,7 @@ class VerticalRows:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
         answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
-        return {
-            party: _told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()
-        }
+        return {party: _told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""

@@ -94,10 +94,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
     if plan.protection == "plain":
         yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
-    if plan.hidden_rows:
-        yield from _hidden(own)
-    else:
-        yield "Passive parties learn which rows share a node, and so something of the labels and of which rows are alike."
+    yield from _of_nodes(plan)
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
@@ -110,10 +107,14 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "All parties learn whether they have the same rows; everybody sees sizes and times of messages."
 
 
-def _hidden(own: str) -> Iterator[str]:
+def _of_nodes(plan: Plan) -> Iterator[str]:
+    if not plan.hidden_rows:
+        alike = "something of the labels and of which rows are alike"
+        yield f"Passive parties learn which rows share a node, and so {alike}."
+        return
     yield "Passive parties do not learn which rows share a node, nor how many nodes there are."
     yield "Passive parties learn their own chosen cuts and the levels of these; the cuts depend on the labels."
-    yield f"Passive parties cannot check the sizes of nodes; they hold {own} to the number of sums and cuts of the plan."
+    yield f"Passive parties do not see nodes; they hold {plan.active} to the number of sums and cuts of the plan."
 
 
 def _of_sums(plan: Plan) -> Iterator[str]:
