@@ -33,9 +33,11 @@ def real_frames():
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
         fed.model()
         found |= {one.kind: one for one in fed.heard}
-    fed = vertical()
-    fed.model()
-    return {one.kind: one for one in fed.heard} | found
+    for plan in ({"protection": "lattice", "hidden_rows": True}, {}):
+        fed = vertical(params_of(n_estimators=1), **plan)
+        fed.model()
+        found = {one.kind: one for one in fed.heard} | found
+    return found
 
 
 REAL = real_frames()

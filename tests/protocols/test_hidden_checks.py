@@ -143,7 +143,7 @@ def plan(params=TINY, **more):
     ("more", "match"),
     [
         ({"protection": "plain"}, "hidden_rows would hide nothing"),
-        ({"params": params_of(min_child_rows=5)}, "no passive party can count the rows"),
+        ({"params": params_of(min_child_rows=5)}, "min_child_rows"),
         ({"params": params_of(max_depth=13)}, "max_depth of at most 12"),
         ({"method": "horizontal", "protection": "plain", "active": ""}, "Only a vertical run has hidden_rows"),
     ],

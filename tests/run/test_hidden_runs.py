@@ -16,7 +16,7 @@ from hedgerow.run.tables import party_tables
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\n[data]\ntask = "classify"\n'
 CUT = '[partition]\ndata = "builtin:iris"\nparties = 2\n'
-TREES = "[trees]\nn_estimators = 3\nmax_depth = 3\nmin_cut_rows = 5\n"
+TREES = "[trees]\nn_estimators = 2\nmax_depth = 2\nmin_cut_rows = 5\n"
 HIDDEN = "[privacy]\nhidden_rows = true\n"
 PAILLIER = '[privacy]\nprotection = "paillier"\nkey_bits = 2048\nhidden_rows = true\n'
 SMALL = "[trees]\nn_estimators = 1\nmax_depth = 1\n"
@@ -44,7 +44,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model_and_its_manifest_says_
     read(tmp_path, RUN + CUT + HIDDEN + TREES + "[validation]\nshare = 0.3\n")
     whole = trained(tmp_path, "whole")
     with pytest.raises(Stopped):
-        trained(tmp_path, "stopped", stop=2)
+        trained(tmp_path, "stopped", stop=1)
     again = trained(tmp_path, "stopped", resume=True)
     assert again.forest == whole.forest
     assert again.history == whole.history

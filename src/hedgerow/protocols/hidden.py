@@ -29,7 +29,7 @@ A passive party cannot see what it sums, so it checks less: steps come in order,
 plan's trees can have, cuts of its own grid (`hidden_passive`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,9 +108,8 @@ class HiddenRows(VerticalRows):
         told = {party: np.concatenate(sums)[: len(nodes.tree)] for party, sums in opened.items() if sums}
         return self._joined(nodes, told)
 
-    def _level(self, nodes: Nodes) -> list[tuple[RowsPlan | None, dict[str, Answer]]]:
+    def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
-        answers: list[tuple[RowsPlan | None, dict[str, Answer]]] = []
         counted = self.following.n_counted
         for step in self.hidden.steps(self.level, counted) if self.groups else ():
             plan = sums_plan(self.begin, counted, len(step)) if counted else None
@@ -118,8 +117,7 @@ class HiddenRows(VerticalRows):
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
             most = MOST_SMALL + BYTES_A_SUM * 2 * len(step) * max(self.groups.values())
-            answers.append((plan, self.ask(dict.fromkeys(self.groups, request), min(most, MOST_BYTES))))
-        return answers
+            yield plan, self.ask(dict.fromkeys(self.groups, request), min(most, MOST_BYTES))
 
     def _vectors(self, nodes: Nodes, step: range) -> NDArray[np.int64]:
         """Gradients and hessians of all rows that count, zero outside each node."""
@@ -172,7 +170,8 @@ class HiddenRows(VerticalRows):
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """The levels that the trees lack are asked for like the others; then as in every vertical run."""
         while self.level < self.hidden.depth:
-            self._level(_NOBODY)
+            for _ in self._level(_NOBODY):
+                pass
             self.level += 1
         super().finish_round(leaves, values)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hedgerow.messages import BeginSealed
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 
-FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 100_000, 1 << 20, 32
+FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 140_000, 1 << 20, 32
 """Rows times nodes of one request for sums. Few are quickest, because what they take stays near the processor; but four
 nodes share the work on one selection, as long as they do not take too much memory (200 bytes a row and node on the way,
 600 when they are worked on); and never are there more than so many nodes."""
@@ -41,6 +41,7 @@ class HiddenSizes:
         """The nodes of each request for sums at a level, with so many rows that count."""
         few, most = (least // max(n_counted, 1) for least in (FEW_TOGETHER, TOGETHER))
         together, nodes = max(1, min(max(few, min(4, most)), MOST_TOGETHER)), self.nodes(level)
+        together = -(-nodes // -(-nodes // together))  # as many requests, of like sizes
         return (range(first, min(first + together, nodes)) for first in range(0, nodes, together))
 
     @property
