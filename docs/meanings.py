@@ -114,6 +114,8 @@ RUN_FILE = {
         "and on_loss = wait",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
         "only",
+        "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
+        "node](../explanation/vertical.md#hidden-rows), at several times the cost",
     },
     "trees": {
         "kind": "boosted trees, or a random forest",
@@ -163,6 +165,7 @@ RUN_FILE_LIMITS = {
     "privacy.link_mbit": "a number above 0",
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
+    "privacy.hidden_rows": "true or false",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",

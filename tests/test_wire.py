@@ -39,9 +39,11 @@ def real_frames():
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
         fed.model()
         found |= {one.kind: one for one in fed.heard}
+    hidden = vertical(params_of(n_estimators=1), protection="lattice", hidden_rows=True)
+    hidden.model()
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))
     told.model()
-    found = {one.kind: one for one in told.heard} | found
+    found = {one.kind: one for one in (*hidden.heard, *told.heard)} | found
     fed = vertical()
     asked = Prediction(fed.model(), {name: parts.decoded(part, name) for name, part in fed.kept.items()}, fed.tables)
     asked.leaves()

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 
 use crate::lattice::merge::{self, SWITCH, SWITCH_PACKED};
 use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES, Sealed};
-use crate::lattice::sums::{self, Asked, Keys, Layout};
+use crate::lattice::sums::{self, APART, Asked, Keys, Layout};
 use crate::python::{Threads, ensure, run, wrong};
 
 type Seed = [u8; 32];
@@ -204,9 +204,9 @@ fn lattice_add_rows<'py>(
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (sealed, other) = (sealed.checked()?, other.checked()?);
-    let same = sealed.words() == other.words() && sealed.lanes == other.lanes;
+    let same = sealed.count() == other.count() && sealed.lanes == other.lanes;
     ensure(same, "sealed rows that are added have one size")?;
-    let length = sealed.words() / KEY * 2 * PRIMES * PACKED;
+    let length = sealed.count() * 2 * PRIMES * PACKED;
     filled(py, front, length, |payload| seal::add_rows(sealed, other, subtract, payload, n_threads.get()))
 }
 
@@ -262,15 +262,15 @@ fn lattice_group_sums<'py>(
         starts: nodes.starts.as_slice().map_err(wrong)?,
         plus: plus.as_slice().map_err(wrong)?,
     };
-    let fits = sealed.lanes == layout.lanes && sealed.words() >= rows.div_ceil(layout.step) * layout.lanes * KEY;
+    let fits = sealed.lanes == layout.lanes && sealed.count() >= rows.div_ceil(layout.step) * layout.lanes;
     ensure(fits, "there are fewer sealed rows")?;
     ensure(asked.widths.iter().all(|w| (1..=256).contains(w)), "a column has 1 to 256 groups")?;
     let (nodes, groups) = (asked.starts.len() - 1, asked.widths.iter().sum::<i64>() as usize);
     let plain = asked.plus.is_empty() || asked.plus.len() == nodes * groups * layout.lanes;
     ensure(plain, "one summand a sum is needed, or none")?;
     filled(py, front, sums::payload_len(&layout, nodes, groups), |payload| {
-        seal::with_room(sealed.words(), |rows| {
-            sealed.read(rows, n_threads.get());
+        seal::with_room(sealed.count() * PRIMES * APART, |rows| {
+            sealed.read(rows, APART, n_threads.get());
             let asked = Asked { rows, ..asked };
             sums::group_sums(layout, &asked, &keys, &scale, payload, n_threads.get());
         });

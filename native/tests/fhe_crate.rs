@@ -146,7 +146,7 @@ fn rows_that_we_seal_open_with_the_crate() {
     let mut payload = vec![0; seal::PRIMES * seal::PACKED];
     seal::seal_rows(&own_secret, &seed, &values, 1, n, &scales, &mut payload, 2);
     let mut rows = vec![0; seal::KEY];
-    seal::Sealed { payload: &payload, seed: Some(seed), lanes: 1 }.read(&mut rows, 2);
+    seal::Sealed { payload: &payload, seed: Some(seed), lanes: 1 }.read(&mut rows, 2 * n, 2);
     let halves = [0, 1].map(|half| words_of(ring, |l| rows[n * (2 * l + half)..n * (2 * l + half + 1)].to_vec()));
     let small = words_of(&ring[..1], |_| own_secret[..n].to_vec());
     let small: Vec<i8> = small.iter().map(|&x| if x > 1 { -1 } else { x as i8 }).collect();

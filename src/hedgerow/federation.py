@@ -78,7 +78,7 @@ class Vertical:
     `active` names it; without a name it is the one party whose table has labels. `align` says whether rows are the same
     everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same. The
     first `local_trees` rounds are grown from its own columns only; `party_share` is the share of passive parties that
-    each later tree asks.
+    each later tree asks. With `hidden_rows` the others do not learn which rows share a node, at several times the cost.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
@@ -86,6 +86,7 @@ class Vertical:
     align: Align | None = None
     local_trees: int = 0
     party_share: float = 1.0
+    hidden_rows: bool = False
 
 
 Federation = Horizontal | Vertical | WholeTrees

@@ -492,6 +492,43 @@ class Sides(Answer, frozen=True, tag=16):
     left: Annotated[U8, clear("a bit for every row at the nodes that are cut")]
 
 
+# Vertical with hidden rows: no node is ever named, see `protocols.hidden`.
+
+
+class AskHiddenSums(Request, frozen=True, tag=50):
+    """Add up some of a level's sealed gradients per bin, over all rows that count."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which level of the trees; every tree has all of them")]
+    first: Annotated[int, clear("which of the level's nodes these begin with; every level has as many as it can have")]
+    public_key: Annotated[bytes, clear("the active party's public key, once in every round; new for each")]
+    sealed_gradients: Annotated[bytes, sealed("gradients and hessians of all rows, zero for those outside a node")]
+
+
+class HiddenCuts(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """Cuts of the receiver's own columns, without the nodes that they cut."""
+
+    column: I32
+    bin: I32
+    missing_left: Bools
+    left_bins: U64
+
+
+class AskHiddenSides(Request, frozen=True, tag=51):
+    """To the owner of the columns of these cuts: filter what is sealed by which rows go left."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which level of the trees")]
+    cuts: Annotated[HiddenCuts, clear("chosen cuts of the party's own columns, by number; not their nodes")]
+    sealed_members: Annotated[bytes, sealed("which rows are at the node of each cut")]
+
+
+class HiddenSides(Answer, frozen=True, tag=51):
+    """Sides that only the active party can open, and only where it sealed a one."""
+
+    sealed_sides: Annotated[bytes, sealed("which rows go left at the cut of the node they are at")]
+
+
 class EndRound(Request, frozen=True, tag=17):
     """The trees of the round are complete: the party keeps its own cuts of them."""
 
@@ -540,12 +577,12 @@ REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
     AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
     AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
-    AskKnown, AskWays, Lead, FromOpener, PassSum, GoOn,
+    AskHiddenSums, AskHiddenSides, AskKnown, AskWays, Lead, FromOpener, PassSum, GoOn,
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
     SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns, CountedSums,
-    Known, SealedWords, ToEveryParty, RoundGrown, Led,
+    HiddenSides, Known, SealedWords, ToEveryParty, RoundGrown, Led,
 )  # fmt: skip
 
 

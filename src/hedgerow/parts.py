@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,13 +17,14 @@ from hedgerow.data.table import Column
 from hedgerow.errors import ModelError
 from hedgerow.model import Model, Ownership
 from hedgerow.saved import content_of
+from hedgerow.trees.bins import GREATEST
 
 VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One party's cuts, by tree and node; thresholds are its own and never leave it."""
+    """One party's cuts, by tree and node (or as `called` says); thresholds are its own and never leave it."""
 
     model: str
     """The id that all parts of a model share."""
@@ -39,6 +41,8 @@ class Part:
     missing_left: NDArray[np.bool_]
     sets: NDArray[np.uint64]
     """Which categories go left, 256 bits a cut; none for a numeric cut."""
+    hidden: bool = False
+    """Whether the owner was never told its nodes: cuts are then called as `called` says."""
 
     def left(self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows of the party's own values go left at cuts, each given by its number."""
@@ -71,12 +75,14 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     thresholds: list[float]
     missing_left: list[bool]
     sets: list[tuple[int, int, int, int]]
+    hidden: bool
 
 
 def encoded(part: Part) -> bytes:
     """The content of a part's file."""
     arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
-    body = msgspec.json.encode(_Body(part.model, part.party, part.first, part.columns, *(a.tolist() for a in arrays)))
+    lists: list[Any] = [a.tolist() for a in arrays]
+    body = msgspec.json.encode(_Body(part.model, part.party, part.first, part.columns, *lists, part.hidden))
     return msgspec.json.encode(_File(VERSION, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 
@@ -109,7 +115,7 @@ def decoded(data: bytes, what: str) -> Part:
         )
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
         raise ModelError(f"{what} is not a part of a hedgerow model.") from None
-    part = Part(body.model, body.party, body.first, body.columns, *arrays)
+    part = Part(body.model, body.party, body.first, body.columns, *arrays, body.hidden)
     _check(part, what)
     return part
 
@@ -150,6 +156,20 @@ def part_of(model: Model, party: str) -> Part:
     return Part(own.model, party, first, model.columns[first:last], *cuts)
 
 
+def called(model: Model, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What the owners of the passive cuts at these nodes of an active party's forest call them: tree and node.
+
+    An owner that was never told the node (hidden rows) has the first tree of the round, and the number of its cut in
+    the round, which the forest has in the place of the threshold that it lacks; a whole one lacks none.
+    """
+    forest, whole = model.forest, model.ownership is not None and model.ownership.whole
+    tree = np.searchsorted(forest.roots, at, side="right") - 1
+    number = forest.thresholds[at]
+    hidden = (number >= 1) & (number < GREATEST) & (not whole)
+    node = np.where(hidden, number, 0).astype(np.int64)
+    return np.where(hidden, tree - tree % model.loss.n_trees, tree), np.where(hidden, node, at - forest.roots[tree])
+
+
 def joined(model: Model, parts: Mapping[str, Part]) -> Model:
     """The whole model, where all parts lie together: the thresholds of every party's cuts put in their places."""
     own = model.ownership
@@ -159,10 +179,11 @@ def joined(model: Model, parts: Mapping[str, Part]) -> Model:
     thresholds = forest.thresholds.copy()
     for party, part in parts.items():
         kept = part.tree < forest.n_trees
-        at = forest.roots[part.tree[kept]] + part.node[kept]
-        if (at >= forest.roots[part.tree[kept] + 1]).any() or not np.array_equal(
-            forest.columns[at], part.column[kept] + part.first
-        ):
+        cut = np.flatnonzero((forest.columns >= part.first) & (forest.columns < part.first + len(part.columns)))
+        places = dict(zip(zip(*(name.tolist() for name in called(model, cut)), strict=True), cut.tolist(), strict=True))
+        names = zip(part.tree[kept].tolist(), part.node[kept].tolist(), strict=True)
+        at = np.array([places.get(name, -1) for name in names], np.int64)
+        if (at < 0).any() or not np.array_equal(forest.columns[at], part.column[kept] + part.first):
             raise ModelError(f"The part of {party!r} does not fit the trees of the active party.")
         thresholds[at] = part.thresholds[kept]
         columns[part.first : part.first + len(part.columns)] = part.columns

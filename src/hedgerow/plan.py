@@ -20,6 +20,9 @@ FEWEST_MASKED = 3
 MOST_IDS = 10_000_000
 """Ids of one party that are aligned; with many more, a set could hold every id that there can be."""
 
+DEEPEST_HIDDEN = 12
+"""Levels of a tree with hidden rows: each has twice the nodes of the one above it, in every tree."""
+
 FOR_NUMBERS: tuple[LossName, ...] = ("squared", "poisson", "tweedie", "huber")
 
 Protection = Literal["masked", "plain", "lattice", "paillier"]
@@ -97,6 +100,8 @@ class Plan:
     """The most ids that a party may bring to the intersection."""
     model: str = ""
     """Of a prediction, the id that all parts of the vertical model share."""
+    hidden_rows: bool = False
+    """In a vertical run passive parties do not learn which rows share a node; see `protocols.hidden`."""
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
@@ -119,6 +124,7 @@ class Plan:
             return
         self._check_names()
         self._check_vertical()
+        self._check_hidden()
         self._check_opener()
         self._check_sums()
 
@@ -184,6 +190,28 @@ class Plan:
             raise ParameterError(
                 f"local_trees must be from 0 to below n_estimators, {self.params.n_estimators}; it is "
                 f"{self.local_trees!r}."
+            )
+
+    def _check_hidden(self) -> None:
+        if not self.hidden_rows:
+            return
+        if self.method != "vertical":
+            raise ParameterError("Only a vertical run has hidden_rows; leave it out.")
+        if self.protection == "plain":
+            raise ParameterError(
+                "Without encryption a passive party reads which rows of a node have gradients, so hidden_rows would "
+                "hide nothing; use lattice or paillier."
+            )
+        if self.on_loss == "continue":
+            raise ParameterError('A run with hidden_rows does not go on without a lost party; use on_loss = "wait".')
+        if self.params.min_child_rows > 1:
+            raise ParameterError(
+                "With hidden_rows no passive party can count the rows of a node; use min_child_rows = 1."
+            )
+        if self.params.max_depth > DEEPEST_HIDDEN:
+            raise ParameterError(
+                f"With hidden_rows every level is as wide as it can be, 2^max_depth nodes in all; use a max_depth of "
+                f"at most {DEEPEST_HIDDEN}."
             )
 
     @cached_property

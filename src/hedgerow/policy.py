@@ -64,6 +64,11 @@ class Policy:
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
             (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
             (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
+            (
+                plan.hidden_rows and self.min_child_rows > 1,
+                "hides nodes, so that their sizes cannot be checked",
+                "min_child_rows",
+            ),
             (plan.params.n_estimators > self.most_trees, "grows too many trees", "most_trees"),
         ]
         for is_refused, what, rule in refused:

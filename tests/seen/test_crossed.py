@@ -32,6 +32,7 @@ RUNS = {
     "private names": {"column_names": "private"},
     "told names": {"method": "vertical", "protection": "plain", "policy": replace(ALLOW_ALL, tell_columns="names")},
     "counted": {"method": "vertical", "protection": "plain", "params": params_of(min_child_rows=5)},
+    "hidden": {"method": "vertical", "protection": "lattice", "hidden_rows": True},
 }
 
 

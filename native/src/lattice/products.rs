@@ -26,18 +26,23 @@ impl Prime {
     /// Adds to both halves of `sums` (2n words below 2p) 1 / 2^32 of the products of each lazy polynomial of `lazy` (n
     /// words each) with both halves of its pair (2n residues each).
     pub fn accumulate(&self, sums: &mut [u32], lazy: &[u32], pairs: &[&[u32]]) {
+        self.accumulate_apart(sums, lazy, sums.len() / 2, pairs);
+    }
+
+    /// The same for lazy polynomials that begin so many words one after the other.
+    pub fn accumulate_apart(&self, sums: &mut [u32], lazy: &[u32], apart: usize, pairs: &[&[u32]]) {
         let n = sums.len() / 2;
-        assert!(pairs.len() <= AT_ONCE && lazy.len() >= n * pairs.len() && n.is_multiple_of(8));
+        assert!(pairs.len() <= AT_ONCE && apart >= n && lazy.len() >= apart * pairs.len() && n.is_multiple_of(16));
         assert!(pairs.iter().all(|pair| pair.len() == 2 * n));
         #[cfg(target_arch = "x86_64")]
         if has_avx2() {
             // SAFETY: the CPU was just asked, and the lengths were checked.
-            return unsafe { accumulate_avx2(self, sums, lazy, pairs) };
+            return unsafe { accumulate_avx2(self, sums, lazy, apart, pairs) };
         }
         for half in [0, n] {
             for i in 0..n {
                 let products = pairs.iter().enumerate();
-                let total: u64 = products.map(|(t, c)| u64::from(lazy[t * n + i]) * u64::from(c[half + i])).sum();
+                let total: u64 = products.map(|(t, c)| u64::from(lazy[t * apart + i]) * u64::from(c[half + i])).sum();
                 sums[half + i] = self.added(sums[half + i], total);
             }
         }
@@ -54,29 +59,34 @@ impl Prime {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn accumulate_avx2(prime: &Prime, sums: &mut [u32], lazy: &[u32], pairs: &[&[u32]]) {
+unsafe fn accumulate_avx2(prime: &Prime, sums: &mut [u32], lazy: &[u32], apart: usize, pairs: &[&[u32]]) {
     let n = sums.len() / 2;
     let (p, montgomery) = (prime.p as i32, prime.montgomery as i32);
     let moduli = [p, 2 * p, 4 * p, montgomery].map(|x| _mm256_set1_epi32(x));
     let to = sums.as_mut_ptr();
-    for i in (0..n).step_by(8) {
+    // A whole cache line of each polynomial at a time.
+    for line in (0..n).step_by(16) {
         let zero = _mm256_setzero_si256();
-        let (mut left, mut right) = ([zero; 2], [zero; 2]);
+        let (mut left, mut right) = ([[zero; 2]; 2], [[zero; 2]; 2]);
         for (t, pair) in pairs.iter().enumerate() {
-            // SAFETY: the caller has checked the lengths.
-            unsafe {
-                let x = _mm256_loadu_si256(lazy.as_ptr().add(t * n + i).cast());
-                let odd = _mm256_srli_epi64(x, 32);
-                let at = pair.as_ptr().add(i);
-                add_products(&mut left, x, odd, _mm256_loadu_si256(at.cast()));
-                add_products(&mut right, x, odd, _mm256_loadu_si256(at.add(n).cast()));
+            for (k, i) in [line, line + 8].into_iter().enumerate() {
+                // SAFETY: the caller has checked the lengths.
+                unsafe {
+                    let x = _mm256_loadu_si256(lazy.as_ptr().add(t * apart + i).cast());
+                    let odd = _mm256_srli_epi64(x, 32);
+                    let at = pair.as_ptr().add(i);
+                    add_products(&mut left[k], x, odd, _mm256_loadu_si256(at.cast()));
+                    add_products(&mut right[k], x, odd, _mm256_loadu_si256(at.add(n).cast()));
+                }
             }
         }
-        for (half, totals) in [(0, left), (n, right)] {
-            // SAFETY: the same.
-            unsafe {
-                let place: *mut __m256i = to.add(half + i).cast();
-                _mm256_storeu_si256(place, added_avx2(_mm256_loadu_si256(place), totals, moduli));
+        for (k, i) in [line, line + 8].into_iter().enumerate() {
+            for (half, totals) in [(0, left[k]), (n, right[k])] {
+                // SAFETY: the same.
+                unsafe {
+                    let place: *mut __m256i = to.add(half + i).cast();
+                    _mm256_storeu_si256(place, added_avx2(_mm256_loadu_si256(place), totals, moduli));
+                }
             }
         }
     }

@@ -228,25 +228,26 @@ impl Sealed<'_> {
         threads::map(n_threads, self.payload.chunks(self.one()).collect(), check).into_iter().all(|fits| fits)
     }
 
-    /// Words of all residues.
-    pub fn words(&self) -> usize {
-        self.payload.len() / self.one() * KEY
+    /// How many ciphertexts there are.
+    pub fn count(&self) -> usize {
+        self.payload.len() / self.one()
     }
 
-    /// Residues, blocks x primes x lanes x 2 x n.
-    pub fn read(&self, rows: &mut [u32], n_threads: usize) {
-        let items = rows.chunks_mut(self.lanes * KEY).zip(self.payload.chunks(self.lanes * self.one())).enumerate();
+    /// Residues, blocks x primes x lanes x (2 x n, and room up to `apart`).
+    pub fn read(&self, rows: &mut [u32], apart: usize, n_threads: usize) {
+        let blocks = rows.chunks_mut(self.lanes * PRIMES * apart);
+        let items = blocks.zip(self.payload.chunks(self.lanes * self.one())).enumerate();
         threads::for_each(n_threads, items.collect(), |(block, (rows, packed)): (usize, (&mut [u32], &[u8]))| {
             for (lane, packed) in packed.chunks(self.one()).enumerate() {
-                self.read_one(block * self.lanes + lane, packed, rows, lane);
+                self.read_one(block * self.lanes + lane, packed, rows, apart, lane);
             }
         });
     }
 
-    fn read_one(&self, number: usize, packed: &[u8], rows: &mut [u32], lane: usize) {
+    fn read_one(&self, number: usize, packed: &[u8], rows: &mut [u32], apart: usize, lane: usize) {
         let mut expander = self.seed.map(|seed| Stream::new(&seed, Use::Rows, number as u64));
         for (l, prime) in Ring::of_4096().primes.iter().enumerate() {
-            let at = 2 * N * (l * self.lanes + lane);
+            let at = apart * (l * self.lanes + lane);
             let (first, second) = rows[at..at + 2 * N].split_at_mut(N);
             let read = |i: usize, out: &mut [u32]| {
                 assert!(unpack(&packed[PACKED * i..PACKED * (i + 1)], prime.p, out), "checked when it came in");
@@ -273,15 +274,15 @@ pub fn with_room<R>(words: usize, work: impl FnOnce(&mut [u32]) -> R) -> R {
     }
 }
 
-/// 64 MiB are kept at most.
-const MOST_ROOM: usize = 1 << 24;
+/// 128 MiB are kept at most.
+const MOST_ROOM: usize = 1 << 25;
 
 /// a + b or a - b: both halves of each block and lane, packed.
 pub fn add_rows(a: Sealed, b: Sealed, subtract: bool, payload: &mut [u8], n_threads: usize) {
     let (lanes, one) = (a.lanes, 2 * PRIMES * PACKED);
-    let (mut sum, mut other) = (vec![0; a.words()], vec![0; b.words()]);
-    a.read(&mut sum, n_threads);
-    b.read(&mut other, n_threads);
+    let (mut sum, mut other) = (vec![0; a.count() * KEY], vec![0; b.count() * KEY]);
+    a.read(&mut sum, 2 * N, n_threads);
+    b.read(&mut other, 2 * N, n_threads);
     for (i, (sum, other)) in sum.chunks_mut(2 * lanes * N).zip(other.chunks(2 * lanes * N)).enumerate() {
         add_residues(sum, other, Ring::of_4096().primes[i % PRIMES].p, subtract);
     }

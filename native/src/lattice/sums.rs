@@ -63,7 +63,7 @@ impl Layout {
 /// The answering side's secrets and what they are asked of.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
-    /// Residues, blocks x primes x lanes x 2 x n.
+    /// Residues, blocks x primes x lanes x 2 x n, pairs `APART` words one after the other.
     pub rows: &'a [u32],
     /// Columns x rows.
     pub codes: &'a [u8],
@@ -151,6 +151,12 @@ struct Scratch {
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
+
+/// Words from one pair of polynomials to the next, and from one selection to the next: with a cache line more than they
+/// have, because polynomials that begin a power of two apart would drive each other out of the cache.
+pub const APART: usize = 2 * N + LINE;
+const LAZY_APART: usize = N + LINE;
+const LINE: usize = 16;
 
 /// Results that a thread does one after the other with the same rows at hand.
 const RESULTS_A_TASK: usize = 24;
@@ -348,25 +354,26 @@ impl<'a> Job<'a> {
     fn products(&self, l: usize, prime: &Prime, range: Range<usize>, scratch: &mut Scratch) {
         let (lanes, chunks) = (self.layout.lanes, self.layout.chunks(self.groups.len()));
         let (first, last) = (range.start / lanes, range.end.div_ceil(lanes));
-        scratch.lazy.resize(AT_ONCE * N, 0);
+        scratch.lazy.resize(AT_ONCE * LAZY_APART, 0);
         scratch.mask.resize(N, 0);
         for node in first / chunks..last.div_ceil(chunks) {
             let own = first.max(node * chunks)..last.min((node + 1) * chunks);
             for spans in self.nodes[node].chunks(AT_ONCE) {
                 for product in own.clone() {
-                    for (span, lazy) in spans.iter().zip(scratch.lazy.chunks_mut(N)) {
+                    for (span, lazy) in spans.iter().zip(scratch.lazy.chunks_mut(LAZY_APART)) {
                         self.select(span, product % chunks, &mut scratch.mask);
-                        prime.transform_mask(&scratch.mask, lazy);
+                        prime.transform_mask(&scratch.mask, &mut lazy[..N]);
                     }
                     for result in range.start.max(product * lanes)..range.end.min((product + 1) * lanes) {
                         let pair = |span: &Span| {
-                            let at = 2 * N * ((span.block * PRIMES + l) * lanes + result % lanes);
+                            let at = APART * ((span.block * PRIMES + l) * lanes + result % lanes);
                             &self.asked.rows[at..at + 2 * N]
                         };
                         let mut pairs = [&[][..]; AT_ONCE];
                         pairs.iter_mut().zip(spans).for_each(|(p, span)| *p = pair(span));
                         let at = 2 * N * (result - range.start);
-                        prime.accumulate(&mut scratch.sums[at..at + 2 * N], &scratch.lazy, &pairs[..spans.len()]);
+                        let sums = &mut scratch.sums[at..at + 2 * N];
+                        prime.accumulate_apart(sums, &scratch.lazy, LAZY_APART, &pairs[..spans.len()]);
                     }
                 }
             }

@@ -118,10 +118,18 @@ class Answering:
     def _ways(self, request: AskWays) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
-        self._go_down(place * self.n_trees + self.part.tree[cut], self.part.node[cut])
+        if self.part.hidden:
+            self._once(place * len(self.part.tree) + cut)
+        else:
+            self._go_down(place * self.n_trees + self.part.tree[cut], self.part.node[cut])
         left = self.part.left(self.own_values, cut, self.rows[place])
         self.log.note("ways told", cuts=len(request.tree), ways=len(left))
         return Sides(np.packbits(left, bitorder="little"))
+
+    def _once(self, where: Places) -> None:
+        """Where the trees of a round cannot be told apart, rows come to a cut once."""
+        if len(np.unique(where)) < len(where):
+            raise ProtocolError("The active party asks about a row twice at one cut.")
 
     def _go_down(self, where: Places, node: Places) -> None:
         """Rows in trees, each once, come to nodes further down than any before."""

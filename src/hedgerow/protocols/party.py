@@ -23,6 +23,7 @@ from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, ow
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
+from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
@@ -209,23 +210,33 @@ class Party:
             raise ProtocolError("The active party asks before it has asked for columns.")
         if isinstance(request, m.BeginSealed):
             return passive.begin(request)
-        if isinstance(request, m.AskSealedSums):
+        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSides):
+            return passive.hidden_sides(request)
+        if isinstance(request, (m.AskSealedSums, m.AskHiddenSums)):
             return self._give(passive, request)
         if isinstance(request, m.AskSides):
             return passive.sides(request)
         if isinstance(request, m.EndRound):
             return passive.end(request)
         if isinstance(request, m.KeepPart):
-            part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
-            if self.keep_model is not None:
-                self.keep_model(parts.encoded(part))
-            return m.Done()
+            return self._keep_part(passive, request)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def _give(self, passive: PassiveRows, request: m.AskSealedSums) -> m.SealedSums | m.CountedSums:
+    def _keep_part(self, passive: PassiveRows, request: m.KeepPart) -> m.Done:
+        part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
+        if self.keep_model is not None:
+            self.keep_model(parts.encoded(part))
+        return m.Done()
+
+    def _give(self, passive: PassiveRows, request: m.AskSealedSums | m.AskHiddenSums) -> m.Answer:
         """Sealed sums; how many is noted before they leave, so that a process after this one counts on."""
         before, carried = passive.returned, passive.carried
-        reply = passive.sums(request)
+        if isinstance(request, m.AskSealedSums):
+            reply: m.Answer = passive.sums(request)
+        elif isinstance(passive, HiddenPassiveRows):
+            reply = passive.hidden_sums(request)
+        else:
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
         new = {"sums": passive.returned - before, "bits": passive.carried - carried}
         self.log.note(GAVE, run=self.plan.digest.hex(), **new)
         if self.owner.durable:
@@ -260,8 +271,10 @@ class Party:
                 '(align = "private").'
             )
         if self.passive is None:
-            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms())
-            self.most_bytes = min(max(MOST_SMALL, BYTES_A_ROW * own.n_rows), MOST_BYTES)
+            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
+            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms(), kind)
+            least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
+            self.most_bytes = min(max(least, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         told = self.passive.describe()
         if self.owner.policy.tell_columns == "codes":
             return told

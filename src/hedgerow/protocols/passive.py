@@ -8,7 +8,7 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from msgspec.structs import astuple
@@ -89,6 +89,9 @@ class Terms:
 
 class PassiveRows:
     """Rows on their way down trees that others cut too."""
+
+    hides = False
+    """Whether this party is not told which rows share a node."""
 
     def __init__(
         self,
@@ -335,7 +338,8 @@ class PassiveRows:
             np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
         kept = every[0] < request.n_trees
-        return Part(request.model, party, request.first, columns, *(array[kept] for array in every))
+        own_cuts: list[Any] = [array[kept] for array in every]
+        return Part(request.model, party, request.first, columns, *own_cuts, self.hides)
 
 
 def _sets(cuts: Cuts) -> NDArray[np.uint64]:
@@ -350,7 +354,13 @@ def rows_digest(plan: Plan, table: Table | None) -> bytes:
 
 
 def passive_rows(
-    plan: Plan, own: Table, valid: Table | None, threads: int, keeps: Keeps | None, terms: Terms
+    plan: Plan,
+    own: Table,
+    valid: Table | None,
+    threads: int,
+    keeps: Keeps | None,
+    terms: Terms,
+    kind: type[PassiveRows] = PassiveRows,
 ) -> PassiveRows:
     """A passive party's tables, binned by its own cut points."""
     params = plan.params
@@ -367,4 +377,4 @@ def passive_rows(
         return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
 
     held_out = None if valid is None else sample(valid.aligned(own.columns))
-    return PassiveRows(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps, terms)
+    return kind(sample(own), held_out, found[0], params, cipher_of(plan), threads, keeps, terms)

@@ -30,7 +30,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ModelError, ProtocolError
 from hedgerow.messages import AskKnown, AskWays, Known, Sides
 from hedgerow.model import Model, dense
-from hedgerow.parts import ownership_of, part_of
+from hedgerow.parts import called, ownership_of, part_of
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.protocols.own_sets import texts_of
 from hedgerow.protocols.secure_sum import Circle
@@ -75,6 +75,8 @@ class Asking:
         """Whose cut a node is; -1 for a leaf."""
         self.cuts = [np.flatnonzero(self.owner == number) for number in range(len(own.parties))]
         """The nodes that each party cuts, in order."""
+        self.called = [called(model, nodes) for nodes in self.cuts]
+        """What each party calls them: tree and node."""
         self.number = np.zeros(len(forest.columns), np.int64)
         """Which of its owner's cuts a node is."""
         for nodes in self.cuts:
@@ -141,7 +143,7 @@ class Asking:
 
     def _ask(self, at: Places, under_way: Places, n: int) -> None:
         """One exchange: the owners of the cuts that rows have come to tell which way they go."""
-        moved, requests, roots = {}, {}, self.model.forest.roots
+        moved, requests = {}, {}
         owner = self.owner[at[under_way]]
         for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
             theirs = under_way[owner == number]
@@ -149,12 +151,11 @@ class Asking:
                 continue
             cut = self.number[at[theirs]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
             n_rows = np.bincount(cut, minlength=len(nodes))
-            come_to = nodes[n_rows > 0]
-            tree = np.searchsorted(roots, come_to, side="right") - 1
+            tree, node = (name[n_rows > 0] for name in self.called[number])
             moved[party] = theirs[np.argsort(cut, kind="stable")]
             requests[party] = AskWays(
                 tree.astype(np.int32),
-                (come_to - roots[tree]).astype(np.int32),
+                node.astype(np.int32),
                 n_rows[n_rows > 0].astype(np.int32),
                 (moved[party] // n).astype(np.uint16),
             )

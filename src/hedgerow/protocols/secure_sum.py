@@ -126,7 +126,9 @@ class Told:
 
     def hear(self, frame: bytes) -> None:
         """One more request."""
-        self.chain = hashlib.sha256(self.chain + frame).digest()
+        said = hashlib.sha256(self.chain)
+        said.update(frame)  # frames can be large: not copied
+        self.chain = said.digest()
 
 
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:

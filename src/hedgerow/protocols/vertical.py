@@ -242,23 +242,26 @@ class VerticalRows:
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """What becomes known here: the sides of all rows at the cuts of passive columns."""
         left = [np.empty(int(part.sizes(cuts.nodes).sum()), np.bool_) for part in self.own.parts]
-        asked: dict[str, tuple[NDArray[np.int64], AskSides]] = {}
+        asked: dict[str, NDArray[np.int64]] = {}
+        theirs: dict[str, Cuts] = {}
         for owned in self.joint.owned:
             at = np.flatnonzero((cuts.column >= owned.first) & (cuts.column < owned.last))
             mine = _at(cuts, at, owned.first)
             if len(at) and owned.party == self.joint.own:
                 _fill(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
             elif len(at):
-                asked[owned.party] = (at, AskSides(self.round, self.level, cut_list(mine)))
-        if asked:
-            requests = {party: request for party, (_, request) in asked.items()}
-            answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
-            for party, (at, _) in asked.items():
-                sides = _told_sides(answers[party], party, self.own.parts, cuts.nodes.at(at))
-                _fill(left, self.own.parts, cuts.nodes, at, sides)
+                asked[owned.party], theirs[owned.party] = at, mine
+        for party, sides in (self._told(theirs) if theirs else {}).items():
+            _fill(left, self.own.parts, cuts.nodes, asked[party], sides)
         self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         return sizes[0]
+
+    def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
+        """What the owners of these cuts say: the sides of the rows at them, part by part."""
+        requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
+        answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
+        return {party: _told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""

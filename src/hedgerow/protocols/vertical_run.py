@@ -21,6 +21,7 @@ from hedgerow.protocols.agreeing import MOST_COLUMNS, Common, loss_of
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import Tell
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.hidden import HiddenRows
 from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.noted_rows import NotedRows
@@ -28,7 +29,7 @@ from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import asked
-from hedgerow.protocols.vertical import Joint, VerticalRows
+from hedgerow.protocols.vertical import Asks, Joint, VerticalRows
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
@@ -104,12 +105,11 @@ def grow(
     """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
-    most_nodes = n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, circle.present)
 
-    rows = VerticalRows(circle.ask_each, ready.rows, joint, cipher_of(plan), most_nodes, done, asks)
+    rows = _rows(circle, ready, joint, n_trees, done, asks)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
@@ -123,6 +123,7 @@ def grow(
         before,
         history,
         kept,
+        rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(secrets.token_hex(16), plan.active, owned)
@@ -130,6 +131,15 @@ def grow(
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(circle, joint, ownership.model, model.forest.n_trees)
     return model
+
+
+def _rows(circle: Circle, ready: Ready, joint: Joint, n_trees: int, done: int, asks: Asks) -> VerticalRows:
+    """Everybody's columns over the own rows; the parties hear how large the run will be."""
+    params, talks = circle.plan.params, (circle.ask_each, ready.rows, joint, cipher_of(circle.plan))
+    if circle.plan.hidden_rows:
+        return HiddenRows(*talks, params.n_estimators, params.max_depth, done, asks)
+    most_nodes = n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+    return VerticalRows(*talks, most_nodes, done, asks)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:

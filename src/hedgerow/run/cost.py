@@ -19,7 +19,8 @@ from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
 from hedgerow.protocols.own_sets import STEP
 from hedgerow.run.by_columns import common_rows
-from hedgerow.run.cost_by_columns import Sizes, levels
+from hedgerow.run.cost_by_columns import LATTICE_KEY, Sizes, levels
+from hedgerow.run.cost_hidden import hidden_levels
 from hedgerow.run.cost_line import Line
 from hedgerow.run.cost_with_opener import through_opener
 from hedgerow.trees import bins
@@ -228,7 +229,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("AskColumns", 1, 2 * HASH, trip=True)
     yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
-    yield from _sealed_trees(plan, shape, shape.n_rows)
+    yield from (_hidden_trees if plan.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
     yield from _told("KeepPart", 6 * WORD)
 
 
@@ -267,6 +268,19 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     every = plan.params.n_estimators
     yield Line("EndRound", every, every * WORD, trip=True)
     yield Line("Done", every, every)
+
+
+def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
+    rounds, drawn = plan.params.n_estimators, ceil(n_rows * plan.params.subsample)
+    sizes = Sizes(drawn, _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
+    steps, key = list(hidden_levels(plan, sizes, n_rows)), plan.key_bits / 8 or LATTICE_KEY
+    asks, sides = rounds * sum(step.asks for step in steps), rounds * len(steps)
+    yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
+    yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))
+    yield Line("AskHiddenSides", sides, rounds * sum(step.members for step in steps), trip=True)
+    yield Line("HiddenSides", sides, rounds * sum(step.sides for step in steps))
+    yield Line("EndRound", rounds, rounds * WORD, trip=True)
+    yield Line("Done", rounds, rounds)
 
 
 # Sizes

@@ -145,7 +145,7 @@ class RunFile:
             self.name, members, self.goal, self.params, method="vertical", protection=privacy.protection,
             party_share=privacy.party_share, local_trees=privacy.local_trees, on_loss=privacy.on_loss,
             active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
-            align=privacy.align, most_ids=privacy.most_ids, coordinator=coordinator,
+            align=privacy.align, most_ids=privacy.most_ids, hidden_rows=privacy.hidden_rows, coordinator=coordinator,
         )  # fmt: skip
 
 

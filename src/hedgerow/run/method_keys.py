@@ -118,6 +118,8 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
             raise sections.section("privacy").wrong(key, f"does not go with method {method}, in which the parties have "
                                                          "rows of their own; leave it out.")  # fmt: skip
     privacy = sections.section("privacy")
+    if "hidden_rows" in privacy:
+        raise privacy.wrong("hidden_rows", "is for method vertical, whose nodes passive parties see; leave it out.")
     protection = privacy.given.get("protection")
     if method in WHOLE_TREES and protection in ENCRYPTION:
         raise privacy.wrong("protection", f'= "{protection}" is for methods horizontal and vertical; leave it out.')

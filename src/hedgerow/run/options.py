@@ -79,6 +79,8 @@ class PrivacyOptions:
     """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
     local_trees: int = 0
     """Rounds of a vertical run that are grown from the active party's own columns only."""
+    hidden_rows: bool = False
+    """Whether passive parties of a vertical run are kept from learning which rows share a node."""
 
     def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
         """The same as the Python interface has it."""

@@ -24,6 +24,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
         "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees",
+        "hidden_rows",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -141,6 +142,7 @@ class Sections:
             column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
             opener=section.text("opener") or "",
             local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
+            hidden_rows=section.flag("hidden_rows"),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

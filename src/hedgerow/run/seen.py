@@ -42,10 +42,10 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
         ids = ALIGNING if plan.align == "private" else ()
         sums = m.CountedSums if plan.params.min_child_rows > 1 else m.SealedSums
-        return (
-            *kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, m.AskSealedSums, sums, m.AskSides, m.Sides,
-            m.EndRound, m.KeepPart,
+        level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides) if plan.hidden_rows else (
+            m.AskSealedSums, sums, m.AskSides, m.Sides,
         )  # fmt: skip
+        return (*kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
     if plan.method != "horizontal":
         return (*joining, m.AskTrees, m.OwnTrees)
     if plan.column_names == "private":
@@ -128,13 +128,15 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
     if plan.protection == "plain":
         yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
-    yield "Passive parties learn which rows share a node, and so something of the labels and of which rows are alike."
+    yield from _of_nodes(plan)
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
     yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
     yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
+    if plan.hidden_rows:
+        yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_child_rows > 1:
         yield f"{own} learns how many rows each bin of a numbered column has at each node (min_child_rows)."
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
@@ -171,6 +173,16 @@ def _of_opener(plan: Plan) -> Iterator[str]:
     yield f"{who} opens the sums over all parties of a tree; with all other parties but one it could learn that one's."
     yield f"{who} and the driver together could open every party's own sums, from which rows can be reconstructed."
     yield "The driver reads no sums, but the cuts, and with the trees each node's gain, cover and value."
+
+
+def _of_nodes(plan: Plan) -> Iterator[str]:
+    if not plan.hidden_rows:
+        alike = "something of the labels and of which rows are alike"
+        yield f"Passive parties learn which rows share a node, and so {alike}."
+        return
+    yield "Passive parties do not learn which rows share a node, nor how many nodes there are."
+    yield "Passive parties learn their own chosen cuts and the levels of these; the cuts depend on the labels."
+    yield f"Passive parties do not see nodes; they hold {plan.active} to the number of sums and cuts of the plan."
 
 
 def _of_sets(plan: Plan) -> Iterator[str]:

@@ -78,6 +78,7 @@ def federated_plan(
         if align == "private":
             notes.append("Only rows are used whose ids all parties have.")
         chosen: dict[str, Any] = {"local_trees": federation.local_trees, "party_share": federation.party_share}
+        chosen["hidden_rows"] = federation.hidden_rows
         chosen |= ciphered(federation.privacy)
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **chosen)
     if not isinstance(federation, Horizontal):

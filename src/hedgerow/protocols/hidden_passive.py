@@ -1,0 +1,145 @@
+"""A passive party's side of a run with hidden rows; `hidden` has the conversation.
+
+Sees in the clear.  The cuts of its own columns and the levels at which they were chosen. Everything else comes sealed:
+gradients of all its rows, zero where a node does not have them, and which rows are at the nodes that it cuts.
+
+It cannot tell what it is asked about, so it holds the active party to the run's sizes: every level summed once, all its
+nodes in their steps, no more cuts than the level can have nodes, cuts of the own grid, no more rounds than the plan's.
+"""
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.messages import (
+    AskHiddenSides,
+    AskHiddenSums,
+    AskSealedSums,
+    AskSides,
+    BeginSealed,
+    Done,
+    HiddenCuts,
+    HiddenSides,
+    SealedSums,
+    Sides,
+)
+from hedgerow.privacy.agreed import Nodes as Spans
+from hedgerow.privacy.agreed import Selection
+from hedgerow.protocols.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
+from hedgerow.protocols.passive import REPEATS, PassiveRows
+from hedgerow.trees.splits import Cuts, Nodes
+
+MOST_REQUEST = 1 << 28
+"""Bytes that a request may have at least, however few rows there are."""
+REFUSED = "The plan of this run hides which rows share a node; the active party asks in a way that tells it."
+
+
+class HiddenPassiveRows(PassiveRows):
+    """Rows of which only the active party knows where they are in the trees."""
+
+    hides = True
+    opened_sides = 0
+    """Integers given so far that tell sides."""
+    to_come: list[range]
+    """The steps of this level that are still to be asked for."""
+    everybody: Spans
+    """All rows that count, as one node."""
+
+    def begin(self, request: BeginSealed) -> Done:
+        """Take over the sizes of the run, if they can be."""
+        done = super().begin(request)
+        held_out = 0 if self.held_out is None else self.held_out.matrix.n_rows
+        n_rows, depth = self.own.matrix.n_rows + held_out, self.params.max_depth
+        self.hidden = HiddenSizes(request.n_trees, self.params.n_estimators, depth, n_rows)
+        least = 2 * KINDS * int(self.widths.sum()) * self.hidden.run_nodes
+        self.most_sums = REPEATS * least
+        if request.run_sums < least:
+            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        return done
+
+    def sums(self, request: AskSealedSums) -> SealedSums:  # noqa: ARG002
+        """Never in this run: it would tell nodes."""
+        raise ProtocolError(REFUSED)
+
+    def sides(self, request: AskSides) -> Sides:  # noqa: ARG002
+        """Never in this run: it would tell nodes."""
+        raise ProtocolError(REFUSED)
+
+    def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
+        """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""
+        begun = self._next(request)
+        step = self.to_come.pop(0)
+        if not self.to_come:
+            self.level, self.n_cuts = request.level + 1, 0
+            if self.level < self.params.max_depth:
+                self.to_come = list(self.hidden.steps(self.level, self.n_counted))
+        self.returned += 2 * KINDS * len(step) * int(self.widths.sum())
+        if self.returned > min(self.most_sums, begun.run_sums):
+            raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
+        if not self.n_counted:
+            return SealedSums(b"")
+        plan = sums_plan(begun, self.n_counted, len(step))
+        self.carried += self.cipher.room(plan, int(self.widths.sum()))
+        sealed = self.public.read_rows(request.sealed_gradients, plan)
+        return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())
+
+    def _next(self, request: AskHiddenSums) -> BeginSealed:
+        """Begin the next round, or go on with the steps of this one."""
+        if self.begun is None:
+            raise ProtocolError("The active party asks for sums before the run has begun.")
+        if (request.level, request.first) == (0, 0) and self.finished and request.round == self.round + 1:
+            self._start(request.round, self.begun.n_trees)
+            self.public = self.cipher.read_public_key(request.public_key, self.threads)
+            request = replace(request, public_key=b"")
+        first = self.to_come[0].start if not self.finished and self.to_come else -1
+        if (request.round, request.level, request.first) != (self.round, self.level, first):
+            raise ProtocolError("The active party asks for another step than the next.")
+        if request.public_key:
+            raise ProtocolError("The active party changes its key in the middle of a round.")
+        return self.begun
+
+    def _start(self, round_: int, n_trees: int) -> None:  # noqa: ARG002  # nodes of all trees look alike
+        super()._start(round_, 1)
+        order = self.parts[0].orders[0]
+        self.n_counted, self.n_cuts = len(order), 0
+        codes = self.own_codes if self.n_counted == self.own_codes.shape[1] else self.own_codes[:, order]
+        self.selection = Selection(np.ascontiguousarray(codes), self.widths)
+        self.everybody = Spans.in_order(np.array([self.n_counted]))
+        self.to_come = list(self.hidden.steps(0, self.n_counted))
+
+    def hidden_sides(self, request: AskHiddenSides) -> HiddenSides:
+        """What becomes known to the active party: the sides of the rows for which it sealed a one."""
+        if self.finished or not self.level or (request.round, request.level) != (self.round, self.level):
+            raise ProtocolError("The active party asks for sides of another step than this one.")
+        cuts = self._own_cuts(request.cuts)
+        self.n_cuts += len(cuts.column)
+        fits = len(cuts.column) <= self.hidden.cuts_together and self.n_cuts <= self.hidden.most_cuts(self.level - 1)
+        if not fits:
+            raise ProtocolError("The active party cuts more nodes than a level can have.")
+        own_choice = np.concatenate([part.sides(cuts).reshape(len(cuts.column), -1) for part in self.parts], axis=1).T
+        plan = sides_plan(self.hidden, len(own_choice), len(cuts.column))
+        self.opened_sides += KINDS * plan.rows
+        if self.opened_sides > plan.run_sums:
+            raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
+        sealed = self.public.read_slots(request.sealed_members, plan, len(cuts.column))
+        answer = HiddenSides(self.public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
+        self.cuts.append(self._numbered(cuts))
+        return answer
+
+    def _own_cuts(self, listed: HiddenCuts) -> Cuts:
+        """The cuts, if they are of this party's grid; to it all of them cut the whole table."""
+        n = len(listed.column)
+        if {len(listed.bin), len(listed.missing_left)} != {n} or not n or len(listed.left_bins) != 4 * n:
+            raise ProtocolError("The active party's cuts are not well formed.")
+        none: NDArray[np.int64] = np.zeros(n, np.int64)
+        sets = listed.left_bins.reshape(n, 4)
+        cuts = Cuts(Nodes(none, none), none + 1, listed.column, listed.bin, listed.missing_left, sets)
+        self._check_places(cuts)
+        return cuts
+
+    def _numbered(self, cuts: Cuts) -> Cuts:
+        """As they are kept: by their number among the own cuts of the round, counted from 1."""
+        first = sum(len(before.column) for before in self.cuts) + 1
+        numbers = np.arange(first, first + len(cuts.column), dtype=np.int64)
+        return cuts._replace(nodes=Nodes(cuts.nodes.tree, numbers))

@@ -1,0 +1,160 @@
+"""With hidden rows a passive party cannot see nodes; it holds the active party to the sizes of the plan's trees."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from federated import TINY, Federation, changed, params_of, refuses, step, two_class, until
+from hedgerow import messages as m
+from hedgerow.data import partition
+from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyError
+from hedgerow.plan import Goal, Member, Plan
+from hedgerow.policy import ALLOW_ALL, Policy
+from hedgerow.protocols import hidden_sizes
+from hedgerow.wire import encode
+
+replace = msgspec.structs.replace
+NEXT, ANOTHER = "another step than the next", "sides of another step than this one"
+
+
+def stopped(here, hidden_rows=True, params=TINY):
+    """The one passive party, and the request that it would hear next."""
+    table = partition.pooled(two_class(1))
+    last = table.n_columns - 1
+    parties = partition.columns(table, share=[[last], list(range(last))])
+    plan = {"method": "vertical", "active": "party1", "protection": "lattice", "hidden_rows": hidden_rows}
+    fed = Federation(parties, params, **plan)
+    return fed.parties["party2"], until(fed, here)
+
+
+def test_the_same_requests_unchanged_are_answered():
+    """Without this the refusals here could have any reason."""
+    for kind in (m.AskHiddenSums, m.AskHiddenSides):
+        party, request = stopped(step(kind, 0, 1))
+        assert party.answer(encode(request))
+
+
+@pytest.mark.parametrize(
+    "change", [{"level": 2}, {"level": 0}, {"first": 1}, {"first": -1}, {"round": 1}, {"round": 1, "level": 0}]
+)
+def test_steps_come_in_order(change):
+    party, request = stopped(step(m.AskHiddenSums, 0, 1))
+    refuses(party, replace(request, **change), NEXT)
+
+
+def test_a_level_is_summed_once():
+    party, request = stopped(step(m.AskHiddenSums, 0, 1))
+    party.answer(encode(request))
+    refuses(party, request, NEXT)
+    refuses(party, replace(request, level=2), NEXT)
+
+
+def test_the_key_stays_the_same_in_a_round():
+    party, request = stopped(step(m.AskHiddenSums, 0, 1))
+    key = stopped(step(m.AskHiddenSums, 0, 0))[1].public_key
+    refuses(party, replace(request, public_key=key), "changes its key")
+
+
+def test_a_level_of_other_nodes_than_it_can_have_is_refused():
+    party, request = stopped(step(m.AskHiddenSums, 0, 1))
+    party.passive.hidden = hidden_sizes.HiddenSizes(2, 2, 2, party.passive.hidden.n_rows)
+    party.passive.to_come = list(party.passive.hidden.steps(1, party.passive.n_counted))
+    refuses(party, request, "do not fit the key, the plan or the layout", CipherError)
+
+
+@pytest.mark.parametrize("change", [{"level": 2}, {"level": 0}, {"round": 1}])
+def test_sides_are_told_of_this_step_only(change):
+    party, request = stopped(step(m.AskHiddenSides, 0, 1))
+    refuses(party, replace(request, **change), ANOTHER)
+
+
+def test_no_sides_are_told_before_the_first_sums():
+    request = stopped(step(m.AskHiddenSides, 0, 1))[1]
+    party, _ = stopped(step(m.AskHiddenSums, 0, 0))
+    refuses(party, replace(request, level=0), ANOTHER)
+
+
+GRID, FORM = "a place that is not on its grid", "not well formed"
+BAD_CUTS = {
+    "a bin beyond the grid": (lambda c: {"bin": changed(c.bin, 0, 254)}, GRID),
+    "another set of bins": (lambda c: {"left_bins": changed(c.left_bins, 0, 2**63 + 1)}, GRID),
+    "another party's column": (lambda c: {"column": changed(c.column, 0, 99)}, GRID),
+    "a negative column": (lambda c: {"column": changed(c.column, 0, -1)}, GRID),
+    "too few bins": (lambda c: {"bin": c.bin[1:]}, FORM),
+    "too few sets": (lambda c: {"left_bins": c.left_bins[4:]}, FORM),
+    "no cut at all": (lambda c: {name: getattr(c, name)[:0] for name in c.__struct_fields__}, FORM),
+    "more cuts than nodes": (
+        lambda c: {name: np.concatenate([getattr(c, name)] * 2) for name in c.__struct_fields__},
+        "more nodes than a level can have",
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_CUTS)
+def test_cuts_lie_on_the_own_grid_and_are_no_more_than_nodes(bad):
+    party, request = stopped(step(m.AskHiddenSides, 0, 1))
+    change, match = BAD_CUTS[bad]
+    refuses(party, replace(request, cuts=replace(request.cuts, **change(request.cuts))), match)
+
+
+def test_a_level_is_not_cut_a_second_time():
+    party, request = stopped(step(m.AskHiddenSides, 0, 1))
+    party.answer(encode(request))
+    refuses(party, request, "more nodes than a level can have")
+
+
+def test_no_more_is_given_than_the_run_was_to_open():
+    party, request = stopped(step(m.AskHiddenSums, 0, 1))
+    party.passive.returned = party.passive.begun.run_sums
+    refuses(party, request, "more sums than the run was to open", PrivacyError)
+    party, request = stopped(step(m.AskHiddenSides, 0, 1))
+    party.passive.opened_sides = 1 << 62
+    refuses(party, request, "more sides than the run was to open", PrivacyError)
+
+
+def test_what_would_tell_nodes_is_refused():
+    for kind in (m.AskSealedSums, m.AskSides):
+        party, _ = stopped(step(m.AskHiddenSums, 0, 0))
+        refuses(party, stopped(step(kind, 0), hidden_rows=False)[1], "asks in a way that tells it")
+
+
+def test_a_run_without_hidden_rows_knows_none_of_this():
+    party, _ = stopped(step(m.AskSealedSums, 0, 0), hidden_rows=False)
+    for kind in (m.AskHiddenSums, m.AskHiddenSides):
+        refuses(party, stopped(step(kind, 0))[1], "does not allow")
+
+
+def test_a_run_begins_with_as_many_sums_as_it_opens():
+    party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
+    refuses(party, replace(request, run_sums=request.run_sums // 4), "sizes do not fit")
+
+
+# The plan
+
+MEMBERS = (Member("bank", "b"), Member("shop", "s"))
+
+
+def plan(params=TINY, **more):
+    given = {"method": "vertical", "protection": "lattice", "active": "bank", "hidden_rows": True, **more}
+    return Plan("a run", MEMBERS, Goal(), params, **given)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"protection": "plain"}, "hidden_rows would hide nothing"),
+        ({"params": params_of(min_child_rows=5)}, "min_child_rows"),
+        ({"params": params_of(max_depth=13)}, "max_depth of at most 12"),
+        ({"method": "horizontal", "protection": "plain", "active": ""}, "Only a vertical run has hidden_rows"),
+    ],
+)
+def test_hidden_rows_go_only_with_what_hides_them(more, match):
+    with pytest.raises(ParameterError, match=match):
+        plan(**more)
+
+
+def test_an_owner_that_bounds_the_rows_of_a_node_refuses_what_it_cannot_check():
+    rules = Policy(min_cut_rows=1, min_child_rows=5)
+    with pytest.raises(PolicyError, match=r"refuses \(min_child_rows\)"):
+        rules.check(plan())
+    ALLOW_ALL.check(plan())
