@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -75,14 +74,14 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     thresholds: list[float]
     missing_left: list[bool]
     sets: list[tuple[int, int, int, int]]
-    hidden: bool
+    hidden: bool = False
 
 
 def encoded(part: Part) -> bytes:
     """The content of a part's file."""
     arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
-    lists: list[Any] = [a.tolist() for a in arrays]
-    body = msgspec.json.encode(_Body(part.model, part.party, part.first, part.columns, *lists, part.hidden))
+    cuts = _Body(part.model, part.party, part.first, part.columns, *(a.tolist() for a in arrays))
+    body = msgspec.json.encode(msgspec.structs.replace(cuts, hidden=part.hidden))
     return msgspec.json.encode(_File(VERSION, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 

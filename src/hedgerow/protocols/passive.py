@@ -7,8 +7,8 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from msgspec.structs import astuple
@@ -338,8 +338,8 @@ class PassiveRows:
             np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
         kept = every[0] < request.n_trees
-        own_cuts: list[Any] = [array[kept] for array in every]
-        return Part(request.model, party, request.first, columns, *own_cuts, self.hides)
+        own_cuts = Part(request.model, party, request.first, columns, *(array[kept] for array in every))
+        return replace(own_cuts, hidden=self.hides)
 
 
 def _sets(cuts: Cuts) -> NDArray[np.uint64]:
