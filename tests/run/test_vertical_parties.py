@@ -95,6 +95,17 @@ def test_the_parts_of_real_parties_together_are_the_model_of_one_process(world):
     assert whole.names == expected.names
 
 
+def test_with_hidden_rows_real_parties_make_the_same_model(tmp_path, made):
+    trees = "n_estimators = 1\nmax_depth = 3\nmin_cut_rows = 5"
+    world = Columns(tmp_path, made, "[privacy]\nhidden_rows = true", trees)
+    run(world, Policy(min_cut_rows=5))
+    own = decoded((world.folder / "alice" / "model.json").read_bytes(), "alice's")
+    whole = parts.joined(own, {name: world.part(name) for name in PASSIVE})
+    assert whole.forest == simulated(world).forest
+    said = json.loads((world.folder / "bob" / "manifest.json").read_text())["known"]
+    assert not {"AskSealedSums", "AskSides"} & {line["message"] for line in said}
+
+
 def test_every_folder_has_a_manifest_and_a_log_that_holds(world):
     run(world)
     for name in NAMES:
