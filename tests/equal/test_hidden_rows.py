@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from asked import Prediction
 from federated import Federation, Lossy, labels, params_of, pooled_model, same, step, values
 from hedgerow import messages as m
 from hedgerow import parts
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import ModelError
+from hedgerow.errors import ModelError, ParameterError
 from hedgerow.federation import Lattice, Vertical
 from hedgerow.plan import Goal
 from hedgerow.protocols import hidden_sizes
@@ -144,7 +145,7 @@ def test_parts_of_another_run_do_not_fit():
     one, other = (hidden(turned(t, 2)[0], params, goal) for t in (table, table.take(np.arange(90))))
     own, other_model = one.model(), other.model()
     assert not np.array_equal(own.forest.columns, other_model.forest.columns)
-    with pytest.raises(ModelError, match="does not fit the trees"):
+    with pytest.raises(ModelError, match="cannot be mixed"):
         parts.joined(own, {"party2": parts.decoded(other.kept["party2"], "another")})
 
 
@@ -154,3 +155,32 @@ def test_levels_that_do_not_fit_into_memory_are_refused(monkeypatch):
     table, params, goal = table_of("logistic")
     with pytest.raises(Exception, match="kept at once, too many for"):
         hidden(partition.columns(table, n=2), params, goal).model()
+
+
+@pytest.mark.parametrize("case", ["logistic", "softmax"])
+def test_a_model_of_hidden_rows_predicts_by_asking_for_numbered_cuts(case):
+    table, params, goal = table_of(case)
+    parties, table = turned(table, 3)
+    fed = hidden(parties, params, goal)
+    own = fed.model()
+    kept = {name: parts.decoded(content, name) for name, content in fed.kept.items()}
+    assert all(part.hidden for part in kept.values())
+    asked = Prediction(own, kept, parties)
+    assert np.array_equal(asked.leaves(), parts.joined(own, kept).leaves(table))
+    assert asked.of("AskWays")
+
+
+def test_hidden_rows_go_with_local_trees_and_drawn_parties():
+    table, params, goal = table_of("logistic")
+    parties, _ = turned(table, 3)
+    chosen = {"local_trees": 1, "party_share": 0.5}
+    fed = hidden(parties, params, goal, **chosen)
+    open_ = Federation(parties, params, goal, method="vertical", protection="plain", active="party1", **chosen)
+    assert same(fed.whole(), open_.whole())
+    assert {heard.message.round for heard in fed.heard if heard.kind == "AskHiddenSums"} == {1}
+
+
+def test_hidden_rows_do_not_go_on_without_a_lost_party():
+    table, params, goal = table_of("logistic")
+    with pytest.raises(ParameterError, match="does not go on without a lost party"):
+        hidden(turned(table, 2)[0], params, goal, on_loss="continue")

@@ -27,7 +27,9 @@ def every_request():
     beside, opened = vertical(TINY), Federation(two_class(3), TINY, protection="lattice", opener="party1")
     beside.model()
     opened.model()
-    all_heard = (*opened.heard, *beside.heard, *fed.heard)
+    hidden = vertical(TINY, protection="lattice", hidden_rows=True)
+    hidden.model()
+    all_heard = (*hidden.heard, *opened.heard, *beside.heard, *fed.heard)
     heard = {type(one.message): one.message for one in all_heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}

@@ -7,7 +7,7 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -338,8 +338,9 @@ class PassiveRows:
             np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
         kept = every[0] < request.n_trees
-        own_cuts = Part(request.model, party, request.first, columns, *(array[kept] for array in every))
-        return replace(own_cuts, hidden=self.hides)
+        own, node_, column_, thresholds, missing_left, sets = (array[kept] for array in every)
+        cuts = (own, node_, column_, thresholds, missing_left, sets)
+        return Part(request.model, party, request.first, columns, *cuts, self.hides)
 
 
 def _sets(cuts: Cuts) -> NDArray[np.uint64]:
