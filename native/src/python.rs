@@ -750,7 +750,10 @@ pub(crate) fn deriving<'a>(
     let (trees, rows) = (scores.shape()[0], scores.shape()[1]);
     let loss = loss_of(&loss.0, loss.1)?;
     let scales = Scales { gradient: scales.0, hessian: scales.1, constant_hessian: scales.2 };
-    ensure(matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1, "the loss has one tree a round")?;
+    ensure(
+        matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1,
+        "scores and gradients differ in shape: the loss has one tree a round",
+    )?;
     let (scores, labels, weights) = (flat!(scores), flat!(labels), flat!(weights));
     ensure(
         labels.len() == rows && (weights.is_empty() || weights.len() == rows),
