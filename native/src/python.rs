@@ -604,9 +604,10 @@ pub(crate) fn part_of<'a>(
     spans: &'a mut PyReadwriteArray3<'_, i64>,
 ) -> PyResult<divide::Part<'a>> {
     ensure_last(spans.shape(), 2)?;
-    let shape = [spans.shape()[0], spans.shape()[1]];
-    ensure(orders.shape()[0] == shape[0], "the spans are of another number of trees than the orders")?;
-    Ok(divide::Part { matrix: matrix.view()?, orders: flat_mut!(orders), spans: flat_mut!(spans), shape })
+    let (trees, shape) = (orders.shape()[0], [spans.shape()[0], spans.shape()[1]]);
+    let part = divide::Part { matrix: matrix.view()?, orders: flat_mut!(orders), spans: flat_mut!(spans), shape };
+    ensure(trees == shape[0], "the spans are of another number of trees than the orders")?;
+    Ok(part)
 }
 
 #[pyfunction]
