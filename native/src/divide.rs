@@ -289,13 +289,13 @@ pub struct Leaves<'a> {
 /// Sums of wide gradients and hessians over each span of every table.
 pub fn leaf_sums(tables: &[Leaves], n_threads: usize) -> Vec<Vec<[i64; 2]>> {
     let mut jobs = Vec::new();
-    let mut fewest = 1;
+    let mut useful = 1;
     for (t, table) in tables.iter().enumerate() {
         let (pieces, n) = pieces_of(table.spans, n_threads);
         jobs.extend(pieces.into_iter().map(|(i, s)| (t, i, s)));
-        fewest = fewest.max(n);
+        useful = useful.max(n);
     }
-    let sums = threads::map(fewest, jobs, |(t, i, s)| {
+    let sums = threads::map(useful, jobs, |(t, i, s)| {
         let Leaves { pairs, rows, orders, .. } = tables[t];
         let (own, pairs) = (&orders[s.tree][s.begin..s.end], &pairs[s.tree * rows..(s.tree + 1) * rows]);
         let mut sum = [0i64; 2];

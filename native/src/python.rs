@@ -604,9 +604,10 @@ pub(crate) fn part_of<'a>(
     spans: &'a mut PyReadwriteArray3<'_, i64>,
 ) -> PyResult<divide::Part<'a>> {
     ensure_last(spans.shape(), 2)?;
-    let shape = [spans.shape()[0], spans.shape()[1]];
-    ensure(orders.shape()[0] == shape[0], "the spans are of another number of trees than the orders")?;
-    Ok(divide::Part { matrix: matrix.view()?, orders: flat_mut!(orders), spans: flat_mut!(spans), shape })
+    let (trees, shape) = (orders.shape()[0], [spans.shape()[0], spans.shape()[1]]);
+    let part = divide::Part { matrix: matrix.view()?, orders: flat_mut!(orders), spans: flat_mut!(spans), shape };
+    ensure(trees == shape[0], "the spans are of another number of trees than the orders")?;
+    Ok(part)
 }
 
 #[pyfunction]
@@ -750,7 +751,10 @@ pub(crate) fn deriving<'a>(
     let (trees, rows) = (scores.shape()[0], scores.shape()[1]);
     let loss = loss_of(&loss.0, loss.1)?;
     let scales = Scales { gradient: scales.0, hessian: scales.1, constant_hessian: scales.2 };
-    ensure(matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1, "the loss has one tree a round")?;
+    ensure(
+        matches!(loss, Loss::Softmax | Loss::Shares) || trees == 1,
+        "scores and gradients differ in shape: the loss has one tree a round",
+    )?;
     let (scores, labels, weights) = (flat!(scores), flat!(labels), flat!(weights));
     ensure(
         labels.len() == rows && (weights.is_empty() || weights.len() == rows),
