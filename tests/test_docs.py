@@ -3,8 +3,12 @@
 import contextlib
 import importlib.util
 import io
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,13 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
+from hedgerow.demo.organisations import free_port
 from hedgerow.messages import disclosures
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)]
 RUN = [ROOT / "README.md", *sorted(DOCS.glob("tutorials/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
-"""Here blocks marked `python` and `console` are run in a fresh folder, in order; `sh` and `text` are not. A `toml` or
+"""Here blocks marked `python`, `console` and `bash` are run in a fresh folder, in order; `sh` and `text` are not. What
+`bash` runs are real processes, at a port that is free in place of the page's. A `toml` or
 `ini` block whose first line is a remark with a file's name becomes that file. Where the page has a line `...`, any
 number of lines may have been printed."""
 
@@ -46,6 +52,18 @@ def run_command(line):
     return CliRunner(env={"COLUMNS": "120"}).invoke(app, words, prog_name="hedgerow").output
 
 
+def run_bash(script, port):
+    """A script as a reader would paste it, and what it printed."""
+    Path("bin").mkdir(exist_ok=True)
+    Path("bin/hedgerow").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hedgerow "$@"\n')
+    Path("bin/hedgerow").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{Path('bin').resolve()}:{os.environ['PATH']}", "COLUMNS": "120"}
+    script = script.replace("50051", str(port))
+    words = [shutil.which("bash") or "bash", "-euc", script]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=240)
+    return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+
+
 def commands(block):
     """The commands of a console block, each with the output below it."""
     parts = re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)[1:]
@@ -64,12 +82,14 @@ def is_said(said, printed):
 
 def differences(text):
     """Runs a page's blocks; what was printed otherwise than the page says, as (said, printed)."""
-    names, printed, found = {"__name__": "page"}, "", []
+    names, printed, found, port = {"__name__": "page"}, "", [], free_port()
     for kind, content in blocks(text):
         if kind == "python":
             printed = run_python(content, names)
         elif kind in ("toml", "ini") and FILE.match(content):
-            Path(FILE.match(content)[1]).write_text(content)
+            Path(FILE.match(content)[1]).write_text(content.replace("50051", str(port)))
+        elif kind == "bash":
+            printed = run_bash(content, port)
         elif kind == "output" and not is_said(content, printed):
             found.append((content, printed))
         elif kind == "console":

@@ -3,7 +3,6 @@
 import csv
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hedgerow import certs
+from hedgerow.demo.organisations import free_port
 from hedgerow.errors import HedgerowError
 from hedgerow.identity import Identity
 from hedgerow.policy import Policy
@@ -21,12 +21,6 @@ from hedgerow.run.runfile import open_run
 
 NAMES = ("alice", "bob", "carol")
 TREES = "n_estimators = 5\nmax_depth = 3"
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def write_rows(path: Path, seed: int, header: tuple[str, ...] = ("a", "b", "c", "y")) -> None:

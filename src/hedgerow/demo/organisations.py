@@ -95,12 +95,13 @@ def _certificates(out: Path, roles: Sequence[str]) -> dict[str, str]:
 def _run_text(federation: Federation, prints: Mapping[str, str]) -> str:
     own = "" if federation.driver in federation.tables else f'fingerprint = "{prints[federation.driver]}"\n'
     parties = [f'[[party]]\nname = "{name}"\nfingerprint = "{prints[name]}"\n' for name in federation.tables]
-    address = f"localhost:{_free_port()}"
+    address = f"localhost:{free_port()}"
     driver = f'[driver]\naddress = "{address}"\nca = "ca.pem"\npatience = {LONGEST:g}\n{own}'
     return "\n".join([f'[run]\nname = "{federation.name}"', federation.settings, driver, *parties])
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

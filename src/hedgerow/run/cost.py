@@ -255,7 +255,7 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     steps = list(levels(plan, sizes, asked))
     bits, share = width * n_rows / 8, 1 / len(plan.members)
     moved = sum(n * MOVE for n in cut[:-1]) * width + (len(cut) - 1) * bits
-    keys = sum(step.key + step.sealed for step in steps)
+    keys = steps[0].key + sum(step.sealed for step in steps)
     yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
     returned = sum(step.returned for step in steps)
     if plan.params.min_child_rows > 1:
