@@ -30,6 +30,8 @@ class Policy:
     min_bin_rows: int = 1
     """Of this party's own bins in a vertical run; smaller ones are merged."""
     most_trees: int = 10_000
+    most_classes: int = 100
+    """Trees of a round of a vertical run, one a class: the active party's word for it."""
     min_key_bits: int = 2048
     """Of Paillier keys."""
     allow_prediction: bool = True
@@ -100,6 +102,7 @@ ALLOW_ALL = Policy(
     allow_party_sampling=True,
     min_cut_rows=1,
     most_trees=10**9,
+    most_classes=10**9,
     most_predicted_rows=10**12,
 )
 """For parties that live in one process, where there is nobody to hide from."""

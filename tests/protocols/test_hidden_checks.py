@@ -11,6 +11,7 @@ from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyErr
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.protocols import hidden_sizes
+from hedgerow.protocols.driving import State
 from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
@@ -108,7 +109,7 @@ def test_no_more_is_given_than_the_run_was_to_open():
     party.passive.returned = party.passive.begun.run_sums
     refuses(party, request, "more sums than the run was to open", PrivacyError)
     party, request = stopped(step(m.AskHiddenSides, 0, 1))
-    party.passive.opened_sides = 1 << 62
+    party.passive.told_sides = 1 << 62
     refuses(party, request, "more sides than the run was to open", PrivacyError)
 
 
@@ -158,3 +159,37 @@ def test_an_owner_that_bounds_the_rows_of_a_node_refuses_what_it_cannot_check():
     with pytest.raises(PolicyError, match=r"refuses \(min_child_rows\)"):
         rules.check(plan())
     ALLOW_ALL.check(plan())
+
+
+def test_a_round_that_the_plan_grows_without_this_party_gives_it_no_sums():
+    parties = partition.columns(partition.pooled(two_class(1)), n=2)
+    plan = {"method": "vertical", "active": "party1", "protection": "lattice", "hidden_rows": True}
+    request = until(Federation(parties, TINY, **plan), step(m.AskHiddenSums, 0, 0))
+    fed = Federation(parties, TINY, local_trees=1, **plan)
+    until(fed, lambda r: isinstance(r, m.EndRound))
+    refuses(fed.parties["party2"], request, "a round that the plan grows without this party")
+
+
+def test_sides_are_counted_over_processes():
+    class Log:
+        def __init__(self):
+            self.kept = []
+
+        def note(self, event, /, **facts):
+            self.kept.append({"event": event, **facts})
+
+        def lines(self):
+            return iter(list(self.kept))
+
+        def sync(self):
+            pass
+
+    parties = partition.columns(partition.pooled(two_class(1)), share=[[4], [0, 1, 2, 3]])
+    plan = {"method": "vertical", "active": "party1", "protection": "lattice", "hidden_rows": True}
+    fed = Federation(parties, TINY, logs={"party2": Log()}, **plan)
+    until(fed, lambda r: isinstance(r, m.EndRound))
+    told = fed.parties["party2"].passive.told_sides
+    assert told > 0
+    fed.restart("party2")
+    until(fed, lambda r: isinstance(r, m.BeginSealed), State(attempt=5))
+    assert fed.parties["party2"].passive.told_sides == told

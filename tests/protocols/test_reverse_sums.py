@@ -14,7 +14,7 @@ from federated import Federation, labels, params_of, until, values
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import PrivacyError
+from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.driving import State
 from hedgerow.protocols.passive import REPEATS
@@ -83,6 +83,16 @@ class Attacker:
             if again is not None or round_ == 0:
                 self.say(again if round_ else self.begin)
             self._tree(round_)
+
+    def cut_the_root(self):
+        """Ask for the sides of all rows, in a tree that is begun anew."""
+        self.say(self.begin)
+        self.secret = self.cipher.new_key(1)
+        part = Part(None, np.arange(N, dtype=np.uint32)[None].copy(), 1)
+        self._level(0, 0, NO_MOVES, Nodes(np.array([0]), np.array([0])), part)
+        one, few = np.zeros(1, np.int64), np.ones(1, np.int32)
+        cut = m.CutList(one, one, one + 1, few, few, np.ones(1, np.bool_), np.array([3, 0, 0, 0], np.uint64))
+        self.say(m.AskSides(0, 1, cut))
 
     def _tree(self, round_):
         """As many sums as a tree has nodes; rows are divided by what would be a column of the attacker's own."""
@@ -192,3 +202,41 @@ def test_without_a_count_the_attack_goes_on():
         attacker.trees([PARAMS.n_estimators - 1], again)
     assert len(attacker.read) == N
     assert attacker.sums > REPEATS * needed(attacker.passive)
+
+
+def test_a_beginning_that_is_refused_changes_nothing():
+    attacker = Attacker()
+    attacker.say(attacker.begin)
+    before = attacker.passive.most_sums
+    with pytest.raises(HedgerowError, match="sizes"):
+        attacker.say(msgspec.structs.replace(attacker.begin, n_trees=10**6, run_sums=1 << 60))
+    assert attacker.passive.most_sums == before == REPEATS * needed(attacker.passive)
+
+
+def test_the_sizes_of_the_run_stay_when_a_party_is_started_again():
+    attacker = Attacker()
+    attacker.say(attacker.begin)
+    attacker.fed.restart("party2")
+    attacker.join(State(attempt=5))
+    with pytest.raises(PrivacyError, match="changes the sizes of the run"):
+        attacker.say(msgspec.structs.replace(attacker.begin, n_trees=2, run_sums=1 << 40))
+
+
+def test_no_tree_but_the_last_is_grown_again():
+    attacker = Attacker()
+    attacker.trees(range(PARAMS.n_estimators))
+    attacker.say(msgspec.structs.replace(attacker.begin, done=1))
+    with pytest.raises(ProtocolError, match="trees that this party did not help to grow"):
+        attacker.say(msgspec.structs.replace(attacker.begin, done=0))
+
+
+def test_roots_that_are_cut_again_and_again_end_when_twice_the_sides_of_the_plan_were_told():
+    attacker = Attacker()
+    most = REPEATS * PARAMS.n_estimators * PARAMS.max_depth
+    for _ in range(most):
+        attacker.cut_the_root()
+    with pytest.raises(PrivacyError, match="more sides than the trees of the run have"):
+        attacker.cut_the_root()
+    attacker.fed.restart("party2")
+    attacker.join(State(attempt=5))
+    assert attacker.passive.told_sides == most * N

@@ -1,5 +1,7 @@
 """A passive party checks what it is told: everything the plan does not allow is refused, before any sum or side."""
 
+from dataclasses import replace as dc_replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.errors import DataError, PrivacyError
 from hedgerow.plan import Goal
+from hedgerow.policy import ALLOW_ALL
 from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
@@ -239,3 +242,25 @@ def test_validation_rows_that_only_some_have_are_refused():
     other = Federation(fed.tables, TINY, Goal(follow=True), valid=valid, **plan)
     with pytest.raises(DataError, match="not those of the active party"):
         other.model()
+
+
+@pytest.mark.parametrize(
+    ("goal", "most", "policy"),
+    [(Goal(objective="squared"), 1, ALLOW_ALL), (Goal(), 3, dc_replace(ALLOW_ALL, most_classes=3))],
+)
+def test_trees_of_a_round_are_as_many_as_the_goal_or_the_policy_allows(goal, most, policy):
+    parties = partition.columns(partition.pooled(two_class(1)), n=2)
+    plan = {"method": "vertical", "protection": "plain", "active": "party1"}
+    fed = Federation(parties, TINY, goal, policy=policy, **plan)
+    request = until(fed, lambda r: isinstance(r, m.BeginSealed))
+    party, more = fed.parties["party2"], {"run_sums": 100 * request.run_sums}
+    refuses(party, replace(request, n_trees=most + 1, **more), "sizes do not fit")
+    assert party.answer(encode(replace(request, n_trees=most, **more)))
+
+
+def test_a_party_that_goes_on_with_other_cut_points_is_refused():
+    party, request = stopped(lambda r: isinstance(r, m.AskColumns))
+    party.answer(encode(request))
+    party.owner = dc_replace(party.owner, policy=dc_replace(ALLOW_ALL, min_bin_rows=60))
+    party.passive = None
+    refuses(party, request, "cut points are not those with which the run began", DataError)

@@ -12,6 +12,7 @@ from hedgerow import parts, pooled
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost, RunError
+from hedgerow.policy import ALLOW_ALL
 from hedgerow.pooled import Task
 from hedgerow.trees.losses import Loss
 from hedgerow.wire import encode
@@ -198,3 +199,17 @@ def test_aligned_rows_stay_as_they_are_and_cannot_be_aligned_anew_without_a_lost
     transport.carry = carrying
     with pytest.raises(RunError, match="cannot be aligned anew without a party that is lost"):
         fed.run(transport=transport)
+
+
+def test_a_lost_party_that_told_names_keeps_its_columns():
+    fed = vertical(policy=replace(ALLOW_ALL, tell_columns="names"))
+    model, state = fed.run(transport=losing(fed, STAGES["sides"], LOST))
+    assert state.present == LEFT
+    assert model.columns[1].name == f"{LOST}:f0"
+
+
+def test_a_party_whose_answer_was_lost_at_the_end_keeps_a_part_of_the_same_model():
+    fed = vertical()
+    model, _ = fed.run(transport=losing(fed, lambda r: isinstance(r, m.KeepPart), LOST))
+    kept = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
+    assert {part.model for part in kept.values()} == {model.ownership.model}

@@ -5,6 +5,7 @@ from the last complete tree. With "continue" the run goes on without it: see `ho
 that was under way is grown again from the columns of those that remain, of whom one beside the active party must.
 """
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -59,6 +60,8 @@ class State:
     """Of the active party's rows after these trees, then of its validation rows; never said to anybody."""
     learnt: LearntBins | None = None
     """What the active party has learnt of passive columns' bins, where it notes that."""
+    model: str = ""
+    """The id that all parts of a vertical model will share."""
 
     @property
     def forest(self) -> Forest:
@@ -181,6 +184,8 @@ class _Run:
         ready, parts = self.ready, list(self.state.parts)
         joint = vertical_run.columns_of_all(circle, ready, self.state.common)
         self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
+        if not self.state.model:
+            self.state = replace(self.state, model=secrets.token_hex(16))
         if driver.notes_bins and self.state.learnt is None:
             self.state = replace(self.state, learnt=LearntBins.of(joint, ready.table.n_rows))
 
@@ -196,8 +201,8 @@ class _Run:
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        learnt = self.state.learnt
-        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, learnt)
+        named = (self.state.model, self.state.learnt)
+        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, *named)
 
     def _say_farewell(self, circle: Circle, model: Model) -> None:
         try:

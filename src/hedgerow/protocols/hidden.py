@@ -22,7 +22,8 @@ Names.  The owner never learns where its cut stands: it numbers the cuts of a ro
 forest has the number (counted from 1) in the place of the threshold, and `parts.called` reads it.
 
 Sees in the clear.  Active: as in `vertical`; sides of the rows of a node only.
-                    Passive: its own cuts and at which level they were chosen; how many rounds there are.
+                    Passive: its own cuts and at which level they were chosen; how many rounds there are; with more
+                    than 15 classes, in which group of 15 trees a cut is.
                     Where every cut of a level and of those above is its own, it can guess how they hang together.
 
 A passive party cannot see what it sums, so it checks less: steps come in order, as many sums, cuts and levels as the

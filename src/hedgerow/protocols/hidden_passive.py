@@ -39,8 +39,6 @@ class HiddenPassiveRows(PassiveRows):
     """Rows of which only the active party knows where they are in the trees."""
 
     hides = True
-    opened_sides = 0
-    """Integers given so far that tell sides."""
     to_come: list[range]
     """The steps of this level that are still to be asked for."""
     everybody: Spans
@@ -48,14 +46,14 @@ class HiddenPassiveRows(PassiveRows):
 
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
-        done = super().begin(request)
         held_out = 0 if self.held_out is None else self.held_out.matrix.n_rows
         n_rows, depth = self.own.matrix.n_rows + held_out, self.params.max_depth
-        self.hidden = HiddenSizes(request.n_trees, self.params.n_estimators, depth, n_rows)
-        least = 2 * KINDS * int(self.widths.sum()) * self.hidden.run_nodes
-        self.most_sums = REPEATS * least
-        if request.run_sums < least:
+        sizes = HiddenSizes(max(request.n_trees, 1), self.params.n_estimators, depth, n_rows)
+        if request.run_sums < KINDS * 2 * int(self.widths.sum()) * sizes.run_nodes:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        done = super().begin(request)
+        self.hidden = sizes
+        self.most_sums = REPEATS * 2 * int(self.widths.sum()) * sizes.run_nodes
         return done
 
     def sums(self, request: AskSealedSums) -> SealedSums:  # noqa: ARG002
@@ -66,6 +64,10 @@ class HiddenPassiveRows(PassiveRows):
         """Never in this run: it would tell nodes."""
         raise ProtocolError(REFUSED)
 
+    def hidden_answer(self, request: AskHiddenSums | AskHiddenSides) -> SealedSums | HiddenSides:
+        """What the active party may ask for in the trees of this run."""
+        return self.hidden_sums(request) if isinstance(request, AskHiddenSums) else self.hidden_sides(request)
+
     def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
         """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""
         begun = self._next(request)
@@ -74,8 +76,8 @@ class HiddenPassiveRows(PassiveRows):
             self.level, self.n_cuts = request.level + 1, 0
             if self.level < self.params.max_depth:
                 self.to_come = list(self.hidden.steps(self.level, self.n_counted))
-        self.returned += 2 * KINDS * len(step) * int(self.widths.sum())
-        if self.returned > min(self.most_sums, begun.run_sums):
+        self.returned += 2 * len(step) * int(self.widths.sum())
+        if self.returned > self.most_sums or KINDS * self.returned > begun.run_sums:
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         if not self.n_counted:
             return SealedSums(b"")
@@ -119,8 +121,8 @@ class HiddenPassiveRows(PassiveRows):
             raise ProtocolError("The active party cuts more nodes than a level can have.")
         own_choice = np.concatenate([part.sides(cuts).reshape(len(cuts.column), -1) for part in self.parts], axis=1).T
         plan = sides_plan(self.hidden, len(own_choice), len(cuts.column))
-        self.opened_sides += KINDS * plan.rows
-        if self.opened_sides > plan.run_sums:
+        self.told_sides += plan.rows
+        if KINDS * self.told_sides > plan.run_sums:
             raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
         sealed = self.public.read_slots(request.sealed_members, plan, len(cuts.column))
         answer = HiddenSides(self.public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())

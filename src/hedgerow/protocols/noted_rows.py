@@ -30,7 +30,7 @@ class NotedRows:
         told = self.learnt.sums(nodes, out, part, rows.own_gradients)
         plan = Asked.of(rows.begin, part, nodes, rows.cipher.seals_once).plan
         if told and plan is not None:
-            for party, groups in rows.groups.items():
+            for party, groups in rows.asked.items():
                 self.learnt.count(party, 2 * len(nodes.tree) * groups, rows.cipher.room(plan, groups))
         return out
 

@@ -7,7 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -30,7 +30,7 @@ from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, passive_rows, rows_digest
+from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, grid_digest, passive_rows, rows_digest
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import asked, drawn
@@ -43,6 +43,9 @@ BYTES_A_ROW = 16 << 10
 
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
+
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
+"""What a passive party answers with something of its columns."""
 
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
@@ -209,13 +212,9 @@ class Party:
         if passive is None:
             raise ProtocolError("The active party asks before it has asked for columns.")
         if isinstance(request, m.BeginSealed):
-            return passive.begin(request)
-        if isinstance(passive, HiddenPassiveRows) and isinstance(request, m.AskHiddenSides):
-            return passive.hidden_sides(request)
-        if isinstance(request, (m.AskSealedSums, m.AskHiddenSums)):
+            return self._begin_sealed(passive, request)
+        if isinstance(request, Giving):
             return self._give(passive, request)
-        if isinstance(request, m.AskSides):
-            return passive.sides(request)
         if isinstance(request, m.EndRound):
             return passive.end(request)
         if isinstance(request, m.KeepPart):
@@ -228,25 +227,35 @@ class Party:
             self.keep_model(parts.encoded(part))
         return m.Done()
 
-    def _give(self, passive: PassiveRows, request: m.AskSealedSums | m.AskHiddenSums) -> m.Answer:
-        """Sealed sums; how many is noted before they leave, so that a process after this one counts on."""
-        before, carried = passive.returned, passive.carried
+    def _begin_sealed(self, passive: PassiveRows, request: m.BeginSealed) -> m.Done:
+        done = passive.begin(request)
+        if not self._goes_on:
+            sizes = encode(msgspec.structs.replace(request, done=0))
+            self.journal.settle("the sizes of the run", hashlib.sha256(sizes).digest())
+        return done
+
+    def _give(self, passive: PassiveRows, request: Giving) -> m.Answer:
+        """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
+        before, told, carried = passive.returned, passive.told_sides, passive.carried
         if isinstance(request, m.AskSealedSums):
             reply: m.Answer = passive.sums(request)
+        elif isinstance(request, m.AskSides):
+            reply = passive.sides(request)
         elif isinstance(passive, HiddenPassiveRows):
-            reply = passive.hidden_sums(request)
+            reply = passive.hidden_answer(request)
         else:
             raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
-        new = {"sums": passive.returned - before, "bits": passive.carried - carried}
+        sides = passive.told_sides - told
+        new = {"sums": passive.returned - before, "sides": sides, "bits": passive.carried - carried}
         self.log.note(GAVE, run=self.plan.digest.hex(), **new)
         if self.owner.durable:
             self.log.sync()
         return reply
 
-    def _given(self) -> int:
-        """Sums that this party gave in this run before, by its log."""
+    def _given(self, what: Literal["sums", "sides"]) -> int:
+        """Sums that this party gave in this run before, or sides that it told, by its log."""
         run = self.plan.digest.hex()
-        return sum(line["sums"] for line in self.log.lines() if line["event"] == GAVE and line["run"] == run)
+        return sum(line[what] for line in self.log.lines() if line["event"] == GAVE and line["run"] == run)
 
     def _align(self, request: Finding) -> m.Answer:
         """Of rows by their ids, or of columns by their names, where the plan says so."""
@@ -273,6 +282,7 @@ class Party:
         if self.passive is None:
             kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
             self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms(), kind)
+            self._check_grid(grid_digest(self.passive.grid))
             least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
             self.most_bytes = min(max(least, BYTES_A_ROW * own.n_rows), MOST_BYTES)
         told = self.passive.describe()
@@ -280,10 +290,28 @@ class Party:
             return told
         return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
 
+    def _check_grid(self, digest: bytes) -> None:
+        """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
+        what = "own cut points"
+        if self.journal.settled.get(what, digest.hex()) != digest.hex():
+            raise DataError(
+                "This party's cut points are not those with which the run began; put its table and its policy "
+                "(min_bin_rows) back as they were, or start a new run."
+            )
+        self.journal.settle(what, digest)
+
     def _terms(self) -> Terms:
         """What the plan and the own policy hold the active party to; sums given before are in the log."""
         policy = self.owner.policy
-        return Terms(self._is_asked, self._goes_on, policy.min_child_rows, self._given(), policy.min_bin_rows)
+        return Terms(
+            self._is_asked,
+            self._goes_on,
+            policy.min_child_rows,
+            self._given("sums"),
+            self._given("sides"),
+            policy.most_classes if self.plan.goal.objective is None else 1,
+            policy.min_bin_rows,
+        )
 
     def _is_asked(self, round_: int) -> bool:
         present = [self.plan.names[number] for number in self.present]

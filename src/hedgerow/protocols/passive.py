@@ -44,8 +44,6 @@ from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
-MOST_TREES = 1000
-"""Trees of a round: one a class."""
 MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
 REPEATS = 2
@@ -83,6 +81,10 @@ class Terms:
     """Of a node that is summed, and of each side of a cut."""
     given: int = 0
     """Sums that processes before this one have given."""
+    told: int = 0
+    """Sides of rows that they have told."""
+    most_trees: int = 1
+    """Trees of a round: one, or one a class."""
     bin_rows: int = 1
     """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
 
@@ -119,7 +121,11 @@ class PassiveRows:
         self.round, self.level, self.finished = -1, 0, True
         self.returned = terms.given
         """Sums given so far, also by processes before this one."""
+        self.told_sides = terms.told
+        """Sides of rows told so far, likewise."""
         self.most_sums = 0
+        self.reached = len(self.kept)
+        """Rounds that were ever complete."""
         self.carried = 0
         """Bits that the sums of this process can carry at most, whatever was sealed."""
 
@@ -130,18 +136,22 @@ class PassiveRows:
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
         trees, width = request.n_trees, int(self.widths.sum())
-        fits = 1 <= trees <= MOST_TREES and trees * self.own.matrix.n_rows <= MOST_PLACES and request.groups >= width
-        least = 2 * width * trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
-        self.most_sums = REPEATS * least
-        if not fits or request.run_sums < least:
+        fits = 1 <= trees <= self.terms.most_trees and trees * self.own.matrix.n_rows <= MOST_PLACES
+        least = self._least(trees)
+        if not fits or request.groups < width or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         self._check_sizes(request)
-        known = len(self.kept)
-        if not max(known - 1, 0) <= request.done <= known:
+        if not max(self.reached - 1, 0) <= request.done <= len(self.kept):
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
         del self.kept[request.done :]
+        self.most_sums = REPEATS * least
         self.begun, self.round, self.finished = request, request.done - 1, True
         return Done()
+
+    def _least(self, n_trees: int) -> int:
+        """The sums that all trees of the plan need of this party."""
+        nodes = n_trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
+        return 2 * int(self.widths.sum()) * nodes
 
     def _check_sizes(self, request: BeginSealed) -> None:
         """Sizes stay; where parties may be lost, what is asked of all of them together may shrink."""
@@ -201,8 +211,6 @@ class PassiveRows:
         if self.begun is None:
             raise ProtocolError("The active party asks for sums before the run has begun.")
         if request.level == 0 and self.finished and request.round == self.round + 1:
-            if not self.terms.asked(request.round):
-                raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
             self._start(request.round, self.begun.n_trees)
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError("The active party asks for another step than the next.")
@@ -219,6 +227,8 @@ class PassiveRows:
 
     def _start(self, round_: int, n_trees: int) -> None:
         self._check_round(round_)
+        if not self.terms.asked(round_):
+            raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
         self.parts = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
         self.status = np.zeros((n_trees, 64), np.uint8)
@@ -288,10 +298,20 @@ class PassiveRows:
         left = [part.sides(cuts) for part in self.parts]
         ends = [np.cumsum(part.sizes(nodes))[:-1] for part in self.parts]
         self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        self._count_sides(sum(map(len, left)))
         self.cuts.append(cuts)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         self.told |= {place: list(sides) for place, sides in zip(places, by_node, strict=True)}
         return Sides(np.packbits(np.concatenate(left), bitorder="little"))
+
+    def _count_sides(self, n: int) -> None:
+        """A row goes down every tree of the plan once, and once more after losses."""
+        samples = (self.own, self.held_out)
+        rows = sum(sample.matrix.n_rows for sample in samples if sample is not None)
+        n_trees = self.begun.n_trees if self.begun is not None else 1
+        self.told_sides += n
+        if self.told_sides > REPEATS * n_trees * self.params.n_estimators * self.params.max_depth * rows:
+            raise PrivacyError("The active party asks for more sides than the trees of the run have; this party stops.")
 
     def _check_places(self, cuts: Cuts) -> None:
         """Each cut must be one of this party's own grid; checked as if it were alone in a tree of its own."""
@@ -310,6 +330,7 @@ class PassiveRows:
             raise ProtocolError("The active party ends another round than this one.")
         if not self.finished:
             self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
+            self.reached = max(self.reached, len(self.kept))
             if self.keeps is not None:
                 self.keeps.append(self.kept[-1])
             self.finished = True
@@ -346,6 +367,12 @@ class PassiveRows:
 def _sets(cuts: Cuts) -> NDArray[np.uint64]:
     """The categories that go left; none at a numeric cut, which its threshold tells."""
     return np.where((cuts.bin < 0)[:, None], cuts.left_bins, np.uint64(0))
+
+
+def grid_digest(grid: Grid) -> bytes:
+    """A hash of a party's own cut points, by which its kept cuts are numbered; it stays with the party."""
+    arrays = (grid.cuts, grid.cut_starts, grid.has_missing, grid.categorical)
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).digest()
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

@@ -3,9 +3,9 @@
 Sees in the clear.  Its own table; of the others' columns how many bins they have, and what `vertical` says.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,7 @@ def grow(
     before: Forest | None,
     history: tuple[float, ...],
     kept: Kept,
+    id_: str,
     learnt: LearntBins | None = None,
 ) -> Model:
     """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
@@ -126,7 +127,7 @@ def grow(
         rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
-    ownership = Ownership(secrets.token_hex(16), plan.active, owned)
+    ownership = Ownership(id_, plan.active, owned)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(circle, joint, ownership.model, model.forest.n_trees)
@@ -186,17 +187,17 @@ def _lost_columns(
     plan: Plan, told: Mapping[str, OwnColumns], n_own: int, columns: Sequence[Column]
 ) -> dict[str, OwnColumns]:
     """Columns of parties that are lost keep their numbers, with one bin each: nothing can be cut there."""
-    found, first = {}, 0
+    found: dict[str, OwnColumns] = {}
+    first = 0
     for party in plan.names:
         if party == plan.active or party in told:
             first += n_own if party == plan.active else len(told[party].n_values)
             continue
-        n = 0
-        while first + n < len(columns) and columns[first + n].name == f"{party}:{n}":
-            n += 1
-        kinds = np.array([column.kind == "categorical" for column in columns[first : first + n]], np.bool_)
-        found[party] = OwnColumns(np.ones(n, np.int64), np.zeros(n, np.bool_), kinds)
-        first += n
+        theirs = list(takewhile(lambda column: column.name.startswith(f"{party}:"), columns[first:]))  # noqa: B023
+        kinds = np.array([column.kind == "categorical" for column in theirs], np.bool_)
+        names = tuple(column.name.removeprefix(f"{party}:") for column in theirs)
+        found[party] = NamedColumns(np.ones(len(theirs), np.int64), np.zeros(len(theirs), np.bool_), kinds, names)
+        first += len(theirs)
     return found
 
 

@@ -50,6 +50,7 @@ class _Step(msgspec.Struct, frozen=True, array_like=True):
     losses: tuple[tuple[int, tuple[str, ...]], ...]
     clipped: int
     seconds: float
+    model: str = ""
 
 
 def _outgoing(value: Any) -> Any:
@@ -111,6 +112,7 @@ class Checkpoint:
             state.losses,
             state.clipped,
             now - self._began if new else 0.0,
+            state.model,
         )
         self._append(step)
         self.state = state
@@ -172,6 +174,7 @@ class Checkpoint:
             history=state.history + step.history,
             losses=step.losses,
             clipped=step.clipped,
+            model=step.model or state.model,
         )
 
 

@@ -19,7 +19,7 @@ from hedgerow.protocols.passive import GAVE
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
 SENT, RECEIVED = "sent", "received"
-_GIVEN = {"sums": "sums", "bits_at_most": "bits"}
+_GIVEN = {"sums": "sums", "sides": "sides", "bits_at_most": "bits"}
 
 
 @dataclass(frozen=True)
