@@ -47,7 +47,7 @@ check: build  ## Lint, types, floors, stubs.
 	cd native && cargo clippy --release --locked --quiet --all-targets --features python -- -D warnings
 
 test: check  ## Checks, then every test.
-	cd native && cargo test --release --locked --quiet
+	cd native && cargo test --profile tests --locked --quiet
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp
 
 bench: build  ## Compare with XGBoost and other ciphers on this machine; takes some minutes.

@@ -213,3 +213,11 @@ def test_a_party_whose_answer_was_lost_at_the_end_keeps_a_part_of_the_same_model
     model, _ = fed.run(transport=losing(fed, lambda r: isinstance(r, m.KeepPart), LOST))
     kept = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
     assert {part.model for part in kept.values()} == {model.ownership.model}
+
+
+def test_what_was_learnt_of_bins_stays_known_when_a_party_is_lost():
+    fed = vertical()
+    _, state = fed.run(transport=losing(fed, STAGES["sides"], LOST), notes_bins=True)
+    told = {(column.party, column.column): column for column in state.learnt.told()}
+    assert told[LOST, 0].bins > 2
+    assert 0 < told[LOST, 0].sides_and_sums <= 1

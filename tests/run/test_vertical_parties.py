@@ -12,7 +12,7 @@ from hedgerow import audit, parts
 from hedgerow.cli import app
 from hedgerow.commands.outputs import measured
 from hedgerow.policy import Policy
-from hedgerow.run import local_run, real_run
+from hedgerow.run import local_run, meeting, real_run
 from hedgerow.run.runfile import open_run
 from hedgerow.saved import decoded
 
@@ -232,7 +232,7 @@ LATTICE = "n_estimators = 4\nmax_depth = 2\nmin_cut_rows = 5"
 def test_an_encrypted_run_waits_for_a_killed_party_or_goes_on_without_its_columns(
     tmp_path, made, start, monkeypatch, on_loss
 ):
-    monkeypatch.setattr(real_run, "GONE_AFTER", 1.0)
+    monkeypatch.setattr(meeting, "GONE_AFTER", 1.0)
     world = Columns(tmp_path, made, f'[privacy]\non_loss = "{on_loss}"', LATTICE, patience=60, deadline=60)
     (tmp_path / "policy.toml").write_text("allow_continue = true\nmin_cut_rows = 5\n")
     words = world.words("bob", "--policy", str(tmp_path / "policy.toml"))

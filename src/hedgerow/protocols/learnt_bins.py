@@ -55,7 +55,7 @@ class LearntBins:
     """The passive columns, by number among all."""
     widths: Ints
     at: Ints
-    """Where their bins lie among those of all columns."""
+    """Where their bins lie among those of all columns; -1 for bins of a party that is lost."""
     rows: Ints
     n_rows: int
     by_sides: Bools
@@ -91,6 +91,14 @@ class LearntBins:
         self.ends = np.cumsum(self.widths)
         self.starts = self.ends - self.widths
 
+    def follow(self, joint: Joint) -> None:
+        """Where bins lie now: the columns of a party that is lost have one left, in which all rows are."""
+        bins, offsets = bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
+        self.at = np.full(len(self.at), -1)
+        for column, a, b in zip(self.columns.tolist(), self.starts, self.ends, strict=True):
+            n = min(int(bins[column]), int(b - a))
+            self.at[b - n : b] = np.arange(offsets[column + 1] - n, offsets[column + 1])
+
     def start_round(self) -> None:
         """New trees; what earlier ones told stays known."""
         self._known, self._sibling, self._is_asked = {}, {}, False
@@ -101,6 +109,7 @@ class LearntBins:
         If they were not, all rows of the root stand in the last bins, which nobody sums.
         """
         told = opened[:, self.at]
+        told[:, self.at < 0] = 0
         self._is_asked = self._is_asked or bool(np.delete(told, self.ends - 1, axis=1).any())
         if not self._is_asked:
             return False

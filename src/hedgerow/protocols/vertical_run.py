@@ -111,6 +111,8 @@ def grow(
         return asked(plan, round_, circle.present)
 
     rows = _rows(circle, ready, joint, n_trees, done, asks)
+    if learnt is not None:
+        learnt.follow(joint)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
