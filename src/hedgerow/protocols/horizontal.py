@@ -155,6 +155,7 @@ class Growing:
         self.n_trees = len(rows.own.scores)
         self.counted = plan.params.min_child_rows > 1
         self.clipped = 0
+        """Gradients that were cut off before this round."""
         self._start(first_round)
 
     def _start(self, round_: int) -> None:
@@ -176,6 +177,12 @@ class Growing:
             self.depth += 1
         return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
 
+    def gradients(self, step: Step) -> tuple[Step, bytes]:
+        """The first step of a round with its gradients computed, and a hash of them."""
+        if step.begins is not None:
+            self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
+        return step._replace(begins=None), hashlib.sha256(step.pairs).digest()
+
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
         if not self.level or (request.round, request.level) != (self.round, self.level):
@@ -188,8 +195,7 @@ class Growing:
             self.rows.finish_round(leaves, request.values)
             self.finished = True
         sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
-        clipped, self.clipped = self.rows.clipped - self.clipped, self.rows.clipped
-        return np.array([clipped, *sums], np.int64)
+        return np.array([self.rows.clipped - self.clipped, *sums], np.int64)
 
     def digest(self, request: FinishRound) -> Callable[[], str]:
         """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
@@ -208,8 +214,11 @@ class Growing:
                 raise ProtocolError(
                     f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
                 )
+            again = self.level > 0 and request.round == self.round
             self._start(request.round)
             begins = self.rows.put_at_roots(request.round)
+            if begins is not None or not again:
+                self.clipped = self.rows.clipped
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError(
                 f"The driver asks for step {request.level} of round {request.round}; "
