@@ -67,6 +67,9 @@ class HorizontalRows:
         """Rounds in which parties were lost and the run went on."""
         self.closed = False
         """Whether the round was closed early, so that it cannot be grown again."""
+        self.keep_losses: Callable[[], None] = lambda: None
+        """Called when the run goes on without parties, before the others hear of it."""
+        self._n_kept = 0
         self._metric_sums = np.empty(0, np.int64)
         self._counts = np.empty((0, self.width), np.int64)
 
@@ -104,12 +107,13 @@ class HorizontalRows:
                 self._go_on(loss)
                 if self.level:
                     self.level += 1  # those that remain have answered this step
-                    self.closed = True
+                    self.closed, self._n_kept = True, len(self.lost)  # kept with the trees
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
                 self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
                 if len(self.parties) < FEWEST_MASKED and self.circle.plan.only_sums:
                     raise
+                self._keep_losses()
                 continue
             self._note_losses()
             self.level += 1
@@ -123,12 +127,18 @@ class HorizontalRows:
         self.circle.lose(loss.parties)
         self._note_losses()
 
+    def _keep_losses(self) -> None:
+        if len(self.lost) > self._n_kept:
+            self._n_kept = len(self.lost)
+            self.keep_losses()
+
     def _note_losses(self) -> None:
         self.lost += [(self.round, parties) for parties in self.circle.lost[len(self.lost) :]]
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
         while True:
+            self._keep_losses()
             present = self.circle.numbers
             listed = NodeList(leaves.tree, leaves.node)
             request = FinishRound(self.round, self.level, present, listed, values)

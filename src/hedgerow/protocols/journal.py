@@ -80,6 +80,12 @@ class Journal:
         self.log.note("introduced", run=self.run, attempt=attempt, members=list(names))
         self.attempt, self.members = attempt, frozenset(names)
 
+    def leave_out(self, names: Sequence[str]) -> None:
+        """The run goes on with these parties; who is not among them stays out."""
+        if self.members != set(names):
+            self.log.note("introduced", run=self.run, attempt=self.attempt, members=list(names))
+            self.members = frozenset(names)
+
     def settle(self, what: str, digest: bytes) -> None:
         """Something is fixed for the whole run; refuse it when it was fixed otherwise before."""
         if self.settled.get(what, digest.hex()) != digest.hex():
@@ -119,16 +125,16 @@ class Journal:
         self._told, self._before, self._step = told, before, (round_, step)
 
     def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
-        """Sums of gradients with this hash are about to be given; refuse them if another round's were for other parties.
+        """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.
 
         Of the same round, `answer` has decided.
         """
         rounds, now = self.gradients.setdefault(gradients.hex(), {}), tuple(parties)
         if any(before != now for other, before in rounds.items() if other != round_):
             raise PrivacyError(
-                f"In round {round_} this party's gradients are those of an earlier round, which other parties took part "
-                "in: the driver's values change nothing. The difference of the two sums would show single parties' "
-                "rows, so this party stops; grow fewer trees, or let all parties take part in each."
+                f"In round {round_} this party's gradients are those of an earlier round, in which other parties took "
+                "part: the trees change nothing. The difference of the two sums would show single parties' rows, so "
+                "this party stops; grow fewer trees, or let all parties take part in each."
             )
         if rounds.get(round_) != now:
             rounds[round_] = now

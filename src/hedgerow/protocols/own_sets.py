@@ -192,9 +192,9 @@ class Alignment:
         self.times, self.wrong = 0, 0
 
     def begin(self, own_ids: list[str], told: bytes, found: bytes) -> SetSize:
-        """A fresh secret for these ids. What becomes known: how many, and whether the hash told is that of what was found.
+        """A fresh secret for these ids. What becomes known: how many, and whether the hash told is of what was found.
 
-        The hash has no key, so that it is compared here and not told; whoever tries out hashes is stopped.
+        It has no key, so that it is compared here and not told; whoever tries out hashes is stopped.
         """
         if self.set is not None:
             raise ProtocolError("The driver begins an alignment twice.")

@@ -446,6 +446,8 @@ class Party:
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
         gone = set(expected) - set(parties)
         self.alive = tuple(p for p in self.alive if p not in gone)
+        if gone:
+            self.journal.leave_out([self.plan.names[p] for p in self.alive])
         if not finishes:
             self.round_set = parties
 

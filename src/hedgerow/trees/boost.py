@@ -96,7 +96,7 @@ def boost(
 
 
 def heard(metric: Metric, history: Sequence[float], value: float, n_rounds: int) -> list[float]:
-    """The metric after so many rounds; before the first value heard, rounds get the next worse number, to be no best."""
+    """The metric after so many rounds; those before the first value heard get the next worse number, to be no best."""
     if history:
         return [*history, value]
     above, below = float(np.nextafter(value, np.inf)), float(np.nextafter(value, -np.inf))
