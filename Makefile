@@ -48,7 +48,7 @@ check: build  ## Lint, types, floors, stubs.
 
 test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
-	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp
+	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
 
 bench: build  ## Compare with XGBoost and other ciphers on this machine; takes some minutes.
 	$(BIN)/python -m benchmarks pooled

@@ -337,13 +337,14 @@ class AskSetSize(Request, frozen=True, tag=41):
     """
 
     held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    aligned: Annotated[bytes, clear("a hash of what the asker has found before to be common to all, if anything")] = b""
 
 
 class SetSize(Answer, frozen=True, tag=41):
     """How many rows, or columns, a party has."""
 
     n_ids: Annotated[int, clear("how many rows (of a horizontal run: columns) the party has")]
-    aligned: Annotated[bytes, clear("a hash of what this process has found before to be common to all, if anything")]
+    aligned: Annotated[bool, clear("whether this process has found the same before to be common to all")]
 
 
 class BeginBlinding(Request, frozen=True, tag=42):

@@ -153,6 +153,11 @@ class Plan:
         """Whether sums over all parties are opened and no party's own, so that too few parties would show them."""
         return self.method == "horizontal" and self.protection != "plain"
 
+    @property
+    def sets_change(self) -> bool:
+        """Whether such sums may be opened for one set of parties in a tree and for another in the next."""
+        return self.only_sums and (self.party_share < 1 or self.on_loss == "continue")
+
     def _check_prediction(self) -> None:
         if self.active not in self.names or not self.model:
             raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
@@ -223,7 +228,7 @@ class Plan:
         if not self.only_sums:
             return
         what = "Encryption" if self.opener else "Secure aggregation"
-        if self.params.average and (self.party_share < 1 or self.on_loss == "continue"):
+        if self.params.average and self.sets_change:
             raise ParameterError(
                 "All trees of a random forest have the same gradients, so sums over different sets of parties would "
                 'show single parties\' sums; use party_share = 1 and on_loss = "wait".'

@@ -16,7 +16,7 @@ from hedgerow.errors import CipherError, DataError, ParameterError, PrivacyError
 from hedgerow.plan import Goal, Plan
 from hedgerow.privacy.intersection import Blinding
 from hedgerow.protocols import align, aligned, own_sets, vertical_run
-from hedgerow.wire import decode_request, encode
+from hedgerow.wire import MOST_SMALL, decode_answer, decode_request, encode
 
 replace = msgspec.structs.replace
 IDS = [f"{(i + 5) * 2654435761 % 2**32:08x}-{i:04d}" for i in range(120)]
@@ -317,6 +317,21 @@ def test_a_process_aligns_its_rows_only_so_often():
     party.answer(encode(replace(decode_request(introduced), attempt=own_sets.MOST_TIMES + 1)))
     party.answer(encode(m.AskSetSize(False)))
     refuses(party, begin, "taken part in 20 alignments", PrivacyError)
+
+
+def test_a_hash_of_the_common_rows_is_compared_and_never_told():
+    """It has no key: of one row that the active party marked, it would tell the id to whoever tries out all ids."""
+    fed = federation(scattered(table_of(), 2)[0])
+    fed.run()
+    party, introduced = fed.parties["party2"], fed.of("Introduce")[0].message
+    right, wrong = party.sets.digest(False), bytes(32)
+    assert not [one for one in fed.heard if one.sender == "party2" and right in one.frame]
+    for attempt, told in enumerate([b"", right, *[wrong] * own_sets.MOST_TIMES], 2):
+        party.answer(encode(replace(introduced, attempt=attempt)))
+        said = decode_answer(party.answer(encode(m.AskSetSize(False, told))), MOST_SMALL)
+        assert (said.n_ids, said.aligned) == (108, told == right)
+    party.answer(encode(replace(introduced, attempt=100)))
+    refuses(party, m.AskSetSize(False, wrong), "told 20 wrong hashes", PrivacyError)
 
 
 def test_what_has_not_begun_does_not_go_on():

@@ -9,6 +9,7 @@ from hedgerow.data import partition
 from hedgerow.errors import PartyLost
 from hedgerow.messages import AskCounts, AskHistograms, AskLeafSums, FinishRound
 from hedgerow.plan import Goal
+from hedgerow.protocols import horizontal
 from hedgerow.wire import decode_request
 
 PARAMS = params_of(n_estimators=4, subsample=0.9)
@@ -202,3 +203,12 @@ def heard_but_lost(fed, stage):
 
     transport.carry = losing
     return fed.model(transport=transport)
+
+
+@pytest.mark.parametrize("stage", ["root", "finish"])
+def test_gradients_that_were_cut_off_are_counted_once_where_a_step_is_repeated(stage, monkeypatch):
+    computed = horizontal._native.gradient_pairs
+    monkeypatch.setattr(horizontal._native, "gradient_pairs", lambda *what: computed(*what) + 7)
+    fed = parties_of_five(on_loss="continue")
+    _, state = fed.run(transport=lossy(fed, once(STAGES[stage], "party2")))
+    assert state.clipped == 7 * (5 + 4 + 4 + 4)

@@ -10,10 +10,12 @@ import pytest
 
 from federated import Federation, Lossy, Stopped, identity, params_of, refuses, same, two_class, until
 from hedgerow import messages as m
+from hedgerow.audit import AuditLog
 from hedgerow.errors import CipherError, IdentityError, PartyLost, PolicyError, PrivacyError, ProtocolError
 from hedgerow.plan import Goal
 from hedgerow.policy import Policy
 from hedgerow.privacy.lattice import Lattice
+from hedgerow.protocols.driving import State
 from hedgerow.protocols.opener import OPENER, signed
 from hedgerow.protocols.sealed_words import SealedVector
 from hedgerow.wire import decode_answer, decode_request, encode
@@ -119,6 +121,30 @@ def test_too_few_that_remain_do_not_go_on():
     transport.returning = False
     with pytest.raises(PartyLost, match="trees are kept, resume the run"):
         fed.run(transport=transport)
+
+
+def test_the_opener_goes_on_only_after_cut_points_that_it_chose(tmp_path):
+    _, finer = Federation(two_class(4, n=320), params_of(n_estimators=2, max_depth=2, min_cut_rows=1)).run()
+    log = AuditLog(tmp_path / "log", "a test", "party2")
+    fed = sealed(logs={"party2": log})
+    with pytest.raises(PrivacyError, match="has not chosen; start a new run"):
+        fed.run(State(start=finer.start))
+    assert not [h for h in fed.of("FromOpener") if isinstance(inner(h.message), m.Begin)]
+    log.close()
+
+
+def test_an_opener_whose_process_is_new_knows_its_cut_points_by_its_log(tmp_path):
+    log = AuditLog(tmp_path / "log", "a test", "party2")
+    fed = sealed(logs={"party2": log})
+
+    class Restarting(Lossy):
+        def wait(self, parties, deadline):
+            for name in parties & self.gone:
+                fed.restart(name)
+            return super().wait(parties, deadline)
+
+    assert same(fed.model(transport=Restarting(fed, once(STAGES["second level"], "party2"))), undisturbed())
+    log.close()
 
 
 def test_a_driver_that_died_goes_on_where_it_was():

@@ -270,6 +270,15 @@ def test_names_that_were_aligned_are_not_aligned_again():
     assert len([one for one in fed.of("BeginBlinding") if one.receiver == "party1"]) == 1
 
 
+def test_a_hash_of_the_names_that_all_have_is_in_no_answer():
+    """It has no key: were other places marked than the common ones, it could be tried out which names they are."""
+    fed = federation()
+    fed.model(transport=lossy(fed, lambda: None))
+    known = shared_names.names_digest(SHARED, fed.plan.digest)
+    assert {one.sender for one in fed.heard if known in one.frame} == {"driver"}
+    assert [one.message.aligned for one in fed.of("SetSize")] == [False] * 3 + [True] * 3
+
+
 def test_other_columns_in_the_middle_of_a_run_end_it():
     fed = federation()
 

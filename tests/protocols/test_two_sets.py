@@ -4,15 +4,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import SMALL, Federation, Lossy, params_of, same, step, two_class, until
+from federated import SMALL, Federation, Lossy, Stopped, params_of, same, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.audit import AuditLog
+from hedgerow.data import partition
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
+from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.protocols.horizontal import drawn
-from hedgerow.wire import encode
+from hedgerow.protocols.journal import Journal
+from hedgerow.wire import decode_request, encode
 
 replace = msgspec.structs.replace
+SEALED = {"protection": "lattice", "opener": "party2"}
 
 
 def sets_by_step(fed):
@@ -136,6 +140,18 @@ def test_a_party_that_was_left_out_stays_out_after_a_restart():
         fresh.answer(encode(replace(request, attempt=9, keys=(own, *request.keys[1:]))))
 
 
+def test_an_introduction_that_is_refused_changes_nothing():
+    fed = Federation(two_class(5), on_loss="continue")
+    request = until(fed, step(m.AskHistograms, 1, 0))
+    introduce, party = fed.of("Introduce")[0].message, fed.parties["party1"]
+    for fewer in (replace(introduce, keys=introduce.keys[:4]), introduce):
+        with pytest.raises(PrivacyError, match="repeats an attempt"):
+            party.answer(encode(fewer))
+    assert party.present == party.alive == (0, 1, 2, 3, 4)
+    assert request.parties == party.present
+    party.answer(encode(request))
+
+
 def test_a_driver_that_dies_when_a_tree_was_closed_goes_on_after_it():
     fed, states = Federation(two_class(5), on_loss="continue"), []
     lossy = Lossy(fed, lambda party, r: party == "party5" and step(m.AskHistograms, 1, 1)(r))
@@ -152,6 +168,86 @@ def test_a_driver_that_dies_when_a_tree_was_closed_goes_on_after_it():
     assert model.n_rounds == SMALL.n_estimators
     assert state.present == ("party1", "party2", "party3", "party4")
     assert max(len(sets) for sets in sets_by_step(fed).values()) == 1
+
+
+@pytest.mark.parametrize("how", [{}, SEALED], ids=["masked", "sealed"])
+@pytest.mark.parametrize("metric", ["logloss", "auc"])
+def test_a_first_tree_that_was_closed_when_the_driver_died_counts_among_the_rounds(how, metric):
+    training, validation = partition.hold_out(two_class(5, n=400), 0.25)
+    goal = Goal(follow=True, eval_metric=metric, early_stopping_rounds=2)
+    fed, states = Federation(training, params_of(), goal, validation, on_loss="continue", **how), []
+
+    def lose(party, request):
+        asked = decode_request(request.request) if isinstance(request, m.FromOpener) else request
+        return party == "party5" and step(m.AskHistograms, 0, 1)(asked)
+
+    def keep(state):
+        states.append(state)
+        if len(state.parts) == 1:
+            raise KeyboardInterrupt
+
+    lossy = Lossy(fed, lose)
+    lossy.returning = False
+    with pytest.raises(KeyboardInterrupt):
+        fed.run(transport=lossy, keep=keep)
+    model, state = fed.run(states[-1], transport=lossy)
+    best = (max if metric == "auc" else min)(state.history[1:])
+    assert len(state.history) == 3
+    assert model.history == state.history
+    assert model.n_rounds == state.history.index(best) + 1
+    assert state.history[0] == pytest.approx(state.history[1])
+
+
+LOST = {
+    "root": (step(m.AskHistograms, 1, 0), step(m.AskHistograms, 1, 1)),
+    "root, before anybody hears of it": (step(m.AskHistograms, 1, 0), lambda r: r.parties == (0, 1, 2, 3)),
+    "finish": (step(m.FinishRound, 1), step(m.AskHistograms, 2, 0)),
+    "finish, before anybody hears of it": (step(m.FinishRound, 1), step(m.FinishRound, 1)),
+}
+
+
+class Dying(Lossy):
+    """Loses the fifth party at a request, and stops the driver at a later one."""
+
+    def __init__(self, fed, lost, dies) -> None:
+        super().__init__(fed, lambda party, r: party == "party5" and self.asks(lost, r))
+        self.dies, self.returning, self.alive = dies, False, True
+
+    def asks(self, here, request):
+        asked = decode_request(request.request) if isinstance(request, m.FromOpener) else request
+        return hasattr(asked, "level") and here(asked)
+
+    def carry(self, frames, deadline, most_bytes):
+        if self.alive and self.gone and self.asks(self.dies, decode_request(next(iter(frames.values())))):
+            self.alive = False
+            raise Stopped
+        return super().carry(frames, deadline, most_bytes)
+
+
+@pytest.mark.parametrize("how", [{}, SEALED], ids=["masked", "sealed"])
+@pytest.mark.parametrize("stage", LOST)
+def test_a_driver_that_dies_after_it_went_on_without_a_party_is_resumed_without_it(stage, how):
+    logs = {f"party{i}": AuditLog(None, "a test", f"party{i}") for i in range(1, 6)}
+    fed, states = Federation(two_class(5), on_loss="continue", logs=logs, **how), []
+    transport = Dying(fed, *LOST[stage])
+    with pytest.raises(Stopped):
+        fed.run(transport=transport, keep=states.append)
+    model, state = fed.run(states[-1], transport=transport)
+    assert model.n_rounds == SMALL.n_estimators
+    assert (state.present, state.losses) == (("party1", "party2", "party3", "party4"), ((1, ("party5",)),))
+    undisturbed = Federation(two_class(5), on_loss="continue", **how)
+    assert same(model, undisturbed.model(transport=Dying(undisturbed, LOST[stage][0], lambda _: False)))
+
+
+def test_a_party_that_the_run_went_on_without_is_not_brought_back():
+    logs = {f"party{i}": AuditLog(None, "a test", f"party{i}") for i in range(1, 6)}
+    fed = Federation(two_class(5), on_loss="continue", logs=logs)
+    with pytest.raises(Stopped):
+        fed.run(transport=Dying(fed, *LOST["root"]))
+    introduce = fed.of("Introduce")[0].message
+    with pytest.raises(PrivacyError, match="brings back a party"):
+        fed.parties["party1"].answer(encode(replace(introduce, attempt=9)))
+    assert Journal(logs["party1"], fed.plan.digest.hex()).members == {"party1", "party2", "party3", "party4"}
 
 
 def test_attempts_that_lead_nowhere_end():

@@ -1,8 +1,8 @@
 """Which rows all parties of a vertical run have, found by their ids, which nobody shows.
 
     active (drives)                                 passive (each; the active party does the same by itself)
-    AskSetSize                        ----------->  a fresh secret; ids must be there, each once
-                                      <-----------  SetSize
+    AskSetSize(hash of common rows)   ----------->  a fresh secret; ids must be there, each once
+                                      <-----------  SetSize: how many, and whether the hash is right
     BeginBlinding(sizes of all)       ----------->
     AskBlinded(its own ids)           ----------->  hashes and blinds a part of them, in an order drawn at random
                                       <-----------  BlindedIds
@@ -109,8 +109,9 @@ class Ring:
     def _sizes(self, held_out: bool, what: str) -> bool:
         """How many rows everyone has; False where all have been aligned before, in these processes."""
         present = [name for name in self.names if name == self.active or name in self.circle.present]
-        answers = self._ask(dict.fromkeys(present, AskSetSize(held_out)), SetSize)
-        aligned = {answers[name].aligned for name in present} == {self.own.digest(held_out) or None}
+        request = AskSetSize(held_out, self.own.digest(held_out))
+        answers = self._ask(dict.fromkeys(present, request), SetSize)
+        aligned = all(answers[name].aligned for name in present)
         if len(present) < len(self.names):
             if not aligned:
                 raise RunError("Rows cannot be aligned anew without a party that is lost; start a new run.")

@@ -31,7 +31,8 @@ from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
-from hedgerow.trees.boost import Boosted, Callback, Round
+from hedgerow.trees.boost import Boosted, Callback, Round, heard
+from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.forest import join as joined
 from hedgerow.trees.losses import Loss
@@ -261,6 +262,7 @@ class _Run:
         def kept(_: Forest, history: Sequence[float]) -> None:
             self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
 
+        rows.keep_losses = lambda: self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
         so_far = (before.forest if parts else None, self._history(loss.n_trees))
         return boosted(rows, loss, start, self.driver.threads, self.driver.callbacks, so_far, kept, sealed)
 
@@ -297,7 +299,9 @@ class _Run:
         def grown(told: RoundGrown) -> bool:
             trees = forest_of(told.trees, shared.columns, loss.n_trees)
             parts.extend([trees] if trees.n_trees else [])
-            history.extend([told.value] if told.complete and told.value is not None else [])
+            if told.complete and told.value is not None and (metric := self._metric(loss)) is not None:
+                n_rounds = sum(part.n_trees for part in parts) // loss.n_trees
+                history[:] = heard(metric, history, told.value, n_rounds)
             self._keep(before, circle, parts, history, relay.lost, relay.clipped)
             return told.complete and self._ends(told, loss)
 
@@ -310,15 +314,21 @@ class _Run:
 
     def _ends(self, told: RoundGrown, loss: Loss) -> bool:
         """Whether a callback ends the training; every one is told."""
-        plan, start = self.driver.plan, self.state.start
-        metric = followed(plan, loss, start) if start is not None else None
+        plan, metric = self.driver.plan, self._metric(loss)
         number, name = self.state.forest.n_trees // loss.n_trees, metric.name if metric else None
         round_ = Round(number, plan.params.n_estimators, name, told.value, told.best)
         answers = [callback(round_) for callback in self.driver.callbacks]
         return any(answers)
 
+    def _metric(self, loss: Loss) -> Metric | None:
+        start = self.state.start
+        return followed(self.driver.plan, loss, start) if start is not None else None
+
     def _history(self, n_trees: int) -> tuple[float, ...]:
-        """The metric after every round; a round that was closed just before the driver died has the one before it."""
+        """The metric after every round; a round that was closed just before the driver died has the one before it.
+
+        Where there is none, `boost.heard` puts one in its place when the next is known.
+        """
         history, n_rounds = self.state.history, self.state.forest.n_trees // n_trees
         return (*history, *history[-1:] * (n_rounds - len(history))) if history else history
 

@@ -67,6 +67,9 @@ class HorizontalRows:
         """Rounds in which parties were lost and the run went on."""
         self.closed = False
         """Whether the round was closed early, so that it cannot be grown again."""
+        self.keep_losses: Callable[[], None] = lambda: None
+        """Called when the run goes on without parties, before the others hear of it."""
+        self._n_kept = 0
         self._metric_sums = np.empty(0, np.int64)
         self._counts = np.empty((0, self.width), np.int64)
 
@@ -104,12 +107,13 @@ class HorizontalRows:
                 self._go_on(loss)
                 if self.level:
                     self.level += 1  # those that remain have answered this step
-                    self.closed = True
+                    self.closed, self._n_kept = True, len(self.lost)  # kept with the trees
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
                 self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
                 if len(self.parties) < FEWEST_MASKED and self.circle.plan.only_sums:
                     raise
+                self._keep_losses()
                 continue
             self._note_losses()
             self.level += 1
@@ -123,12 +127,18 @@ class HorizontalRows:
         self.circle.lose(loss.parties)
         self._note_losses()
 
+    def _keep_losses(self) -> None:
+        if len(self.lost) > self._n_kept:
+            self._n_kept = len(self.lost)
+            self.keep_losses()
+
     def _note_losses(self) -> None:
         self.lost += [(self.round, parties) for parties in self.circle.lost[len(self.lost) :]]
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
         while True:
+            self._keep_losses()
             present = self.circle.numbers
             listed = NodeList(leaves.tree, leaves.node)
             request = FinishRound(self.round, self.level, present, listed, values)
@@ -155,6 +165,7 @@ class Growing:
         self.n_trees = len(rows.own.scores)
         self.counted = plan.params.min_child_rows > 1
         self.clipped = 0
+        """Gradients that were cut off before this round."""
         self._start(first_round)
 
     def _start(self, round_: int) -> None:
@@ -176,6 +187,12 @@ class Growing:
             self.depth += 1
         return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
 
+    def gradients(self, step: Step) -> tuple[Step, bytes]:
+        """The first step of a round with its gradients computed, and a hash of them."""
+        if step.begins is not None:
+            self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
+        return step._replace(begins=None), hashlib.sha256(step.pairs).digest()
+
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
         if not self.level or (request.round, request.level) != (self.round, self.level):
@@ -188,8 +205,7 @@ class Growing:
             self.rows.finish_round(leaves, request.values)
             self.finished = True
         sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
-        clipped, self.clipped = self.rows.clipped - self.clipped, self.rows.clipped
-        return np.array([clipped, *sums], np.int64)
+        return np.array([self.rows.clipped - self.clipped, *sums], np.int64)
 
     def digest(self, request: FinishRound) -> Callable[[], str]:
         """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
@@ -208,8 +224,11 @@ class Growing:
                 raise ProtocolError(
                     f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
                 )
+            again = self.level > 0 and request.round == self.round
             self._start(request.round)
             begins = self.rows.put_at_roots(request.round)
+            if begins is not None or not again:
+                self.clipped = self.rows.clipped
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError(
                 f"The driver asks for step {request.level} of round {request.round}; "

@@ -49,6 +49,8 @@ class Journal:
         self.finished: dict[int, str | Callable[[], str]] = {}
         """A hash of each round's trees, or what makes it where it may never be needed."""
         self.settled: dict[str, str] = {}
+        self.gradients: dict[str, dict[int, tuple[int, ...]]] = {}
+        """By a hash of the own gradients: the rounds that were grown from them, and for which parties."""
         self.attempt, self.members = 0, frozenset[str]()
         for line in log.lines():
             if line.get("run") == run:
@@ -64,6 +66,8 @@ class Journal:
             self.finished[line["round"]] = line["trees"]
         elif event == "settled":
             self.settled[line["what"]] = line["sha256"]
+        elif event == "gradients":
+            self.gradients.setdefault(line["sha256"], {})[line["round"]] = tuple(int(p) for p in line["parties"])
         elif event == "introduced":
             self.attempt, self.members = line["attempt"], frozenset(line["members"])
 
@@ -75,6 +79,12 @@ class Journal:
             raise PrivacyError("The driver brings back a party that was left out; sums of two sets could be compared.")
         self.log.note("introduced", run=self.run, attempt=attempt, members=list(names))
         self.attempt, self.members = attempt, frozenset(names)
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """The run goes on with these parties; who is not among them stays out."""
+        if self.members != set(names):
+            self.log.note("introduced", run=self.run, attempt=self.attempt, members=list(names))
+            self.members = frozenset(names)
 
     def settle(self, what: str, digest: bytes) -> None:
         """Something is fixed for the whole run; refuse it when it was fixed otherwise before."""
@@ -113,6 +123,24 @@ class Journal:
                 self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
             self.answered[round_, step] = entry
         self._told, self._before, self._step = told, before, (round_, step)
+
+    def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
+        """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.
+
+        Of the same round, `answer` has decided.
+        """
+        rounds, now = self.gradients.setdefault(gradients.hex(), {}), tuple(parties)
+        if any(before != now for other, before in rounds.items() if other != round_):
+            raise PrivacyError(
+                f"In round {round_} this party's gradients are those of an earlier round, in which other parties took "
+                "part: the trees change nothing. The difference of the two sums would show single parties' rows, so "
+                "this party stops; grow fewer trees, or let all parties take part in each."
+            )
+        if rounds.get(round_) != now:
+            rounds[round_] = now
+            if self.kept:
+                names = [str(p) for p in parties]
+                self.log.note("gradients", run=self.run, round=round_, sha256=gradients.hex(), parties=names)
 
     def finish(self, round_: int, trees: str | Callable[[], str]) -> None:
         """A round's trees are complete; refuse other trees than those finished before. A hash is written down."""

@@ -215,6 +215,11 @@ def _led(circle: ThroughDriver, turns: Turns, lead: Lead, shared: Common) -> Led
         if rows.closed:  # the sums it was grown from cannot be had again
             hand_out(False, None, None)
 
+    def keep_losses() -> None:
+        hand_out(False, None, None)  # the driver keeps who is left, and the trees if they are complete
+
+    rows.keep_losses = keep_losses
+
     def after_round(told: Round) -> bool:
         return hand_out(True, told.value, told.best)
 

@@ -8,6 +8,7 @@ Sees in the clear.  Its own ids; how long everyone's list is; which places of it
 """
 
 import hashlib
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -43,7 +44,7 @@ MOST_NAMES = 10_000
 """Names of columns that a party may bring; with many more, a list could hold every name that there may be."""
 
 MOST_TIMES = 20
-"""Alignments that a process takes part in; each new one lets the active party try out other ids."""
+"""Alignments that a process takes part in, and wrong hashes it hears; each lets the active party try out other ids."""
 
 Points = NDArray[np.uint8]
 Tables = tuple[Table, Table | None]
@@ -188,13 +189,21 @@ class Alignment:
     def __init__(self, plan: Plan, name: str, what: str, threads: int, tell: Tell = silent) -> None:
         self.plan, self.number, self.what, self.threads, self.tell = plan, plan.names.index(name), what, threads, tell
         self.set: OwnSet | None = None
-        self.times = 0
+        self.times, self.wrong = 0, 0
 
-    def begin(self, own_ids: list[str]) -> None:
-        """A fresh secret for these ids."""
+    def begin(self, own_ids: list[str], told: bytes, found: bytes) -> SetSize:
+        """A fresh secret for these ids. What becomes known: how many, and whether the hash told is of what was found.
+
+        It has no key, so that it is compared here and not told; whoever tries out hashes is stopped.
+        """
         if self.set is not None:
             raise ProtocolError("The driver begins an alignment twice.")
+        same = bool(found) and hmac.compare_digest(told, found)
+        self.wrong += bool(told and found) and not same
+        if self.wrong > MOST_TIMES:
+            raise PrivacyError(f"The driver has told {MOST_TIMES} wrong hashes of what is common; this party stops.")
         self.set = OwnSet(self.plan, self.number, own_ids, self.what, self.threads)
+        return SetSize(len(own_ids), same)
 
     def answer(self, request: Step) -> Answer | Common:
         """Of one step, as the functions of `OwnSet` say; at the end, which of the own ids all parties have."""
@@ -251,9 +260,8 @@ class OwnSets:
         kind, table = self.kinds[request.held_out], self.own[request.held_out]
         if isinstance(request, AskSetSize):
             if table is None or not table.n_rows:
-                return SetSize(0, b"")
-            kind.begin(texts_of(table))
-            return SetSize(table.n_rows, self.digest(request.held_out))
+                return SetSize(0, False)
+            return kind.begin(texts_of(table), request.aligned, self.digest(request.held_out))
         reply = kind.answer(request)
         if not isinstance(reply, Common):
             return reply

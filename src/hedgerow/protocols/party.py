@@ -47,6 +47,9 @@ BYTES_A_NODE = 128
 Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
 """What a passive party answers with something of its columns."""
 
+BEGUN = "cut points and ranges"
+"""What is settled before the first tree."""
+
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
@@ -181,11 +184,22 @@ class Party:
             raise ProtocolError("The driver lets a party choose that is not the opener.")
         if isinstance(request, m.Lead):
             shared = Common(self._agreed.table.columns, self.classes, "", request.weighted, request.validated)
+            if request.begin and self.owner.log is not None:
+                self._check_begin(request.begin)
             reply = self.leading.begin(request, shared)
         else:
             reply = self.leading.go_on(request)
         self.most_bytes = max(self.most_bytes, self.leading.circle.most_bytes)
         return reply
+
+    def _check_begin(self, frame: bytes) -> None:
+        """As the opener: go on only after cut points that this party has chosen itself."""
+        begin = decode_request(frame, MOST_BYTES)
+        chosen = isinstance(begin, m.Begin) and begun_digest(begin).hex() == self.journal.settled.get(BEGUN)
+        if not chosen:
+            raise PrivacyError(
+                "The driver goes on after cut points that this party, the opener, has not chosen; start a new run."
+            )
 
     @property
     def plan(self) -> Plan:
@@ -319,6 +333,9 @@ class Party:
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
+        if not hasattr(self, "journal"):
+            self.journal = Journal(self.log, self.plan.digest.hex())
+        self.journal.introduce(request.attempt, [key.name for key in request.keys])
         names = self.plan.names
         self.present = self.alive = tuple(sorted(names.index(key.name) for key in request.keys))
         fewest = self.owner.policy.fewest(self.plan)
@@ -333,9 +350,6 @@ class Party:
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
-        if not hasattr(self, "journal"):
-            self.journal = Journal(self.log, self.plan.digest.hex())
-        self.journal.introduce(request.attempt, [key.name for key in request.keys])
         self._begin_aligning(secrets)
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
 
@@ -372,7 +386,7 @@ class Party:
         plan, rows = self.plan, self._agreed
         rows.forget_keys()
         forest = forest_of(request.forest, rows.table.columns, loss_of(plan, self.classes).n_trees)
-        self.journal.settle("cut points and ranges", begun_digest(request))
+        self.journal.settle(BEGUN, begun_digest(request))
         if self.begun is None:
             self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes), self.threads)
         n_trees = self.begun.loss.n_trees
@@ -409,9 +423,12 @@ class Party:
         if isinstance(request, m.FinishRound):
             return self._finish(request, content, self.growing)
         step = self.growing.step(request)
+        gives = self.hiding.own_number in request.parties
+        if gives and step.begins is not None and self.plan.sets_change:
+            step, digest = self.growing.gradients(step)
+            self.journal.give(request.round, digest, request.parties)
         if self.owner.durable:
             self.log.sync()
-        gives = self.hiding.own_number in request.parties
         if isinstance(self.hiding, Sealing):
             words = self.growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
             return self.hiding.sums(words, request.parties, self.told) if gives else m.Done()
@@ -457,6 +474,8 @@ class Party:
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
         gone = set(expected) - set(parties)
         self.alive = tuple(p for p in self.alive if p not in gone)
+        if gone:
+            self.journal.leave_out([self.plan.names[p] for p in self.alive])
         if not finishes:
             self.round_set = parties
 

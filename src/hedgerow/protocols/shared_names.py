@@ -37,7 +37,6 @@ from hedgerow.messages import (
     Facts,
     Proofs,
     Request,
-    SetSize,
 )
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import PROOF_BYTES, proof
@@ -143,9 +142,8 @@ class OwnNames:
             raise ProtocolError("The driver aligns validation rows in a run that has none in common.")
         if isinstance(request, AskSetSize):
             names = [column.name for column in self.own_columns]
-            self.alignment.begin(names)
             known = b"" if self.common is None else names_digest((c.name for c in self.common), self.plan.digest)
-            return SetSize(len(names), known)
+            return self.alignment.begin(names, request.aligned, known)
         reply = self.alignment.answer(request)
         if not isinstance(reply, Common):
             return reply

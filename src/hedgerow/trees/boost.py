@@ -82,7 +82,7 @@ def boost(
             break
         parts.append(_round(rows, growth, params, scales, n_trees, first + i, sealed))
         if stopping is not None:
-            history.append(stopping.metric.value(rows, first + i + 1))
+            history[:] = heard(stopping.metric, history, stopping.metric.value(rows, first + i + 1), i + 1)
             if best is None or stopping.metric.better(history[-1], history[best]):
                 best = i
         if kept is not None:
@@ -93,6 +93,14 @@ def boost(
     if best is not None and patience is not None:
         whole = whole.first((first + best + 1) * n_trees)
     return Boosted(whole, tuple(history))
+
+
+def heard(metric: Metric, history: Sequence[float], value: float, n_rounds: int) -> list[float]:
+    """The metric after so many rounds; those before the first value heard get the next worse number, to be no best."""
+    if history:
+        return [*history, value]
+    above, below = float(np.nextafter(value, np.inf)), float(np.nextafter(value, -np.inf))
+    return [above if metric.better(value, above) else below] * (n_rounds - 1) + [value]
 
 
 def _best(stopping: Stopping | None, history: Sequence[float]) -> int | None:
