@@ -108,6 +108,22 @@ def scattered(table: Table, n: int, seed=0) -> tuple[dict[str, Table], Table]:
     return parties, table.take(everywhere)
 
 
+class MemoryLog:
+    """A party's log, which outlives its process."""
+
+    def __init__(self):
+        self.kept = []
+
+    def note(self, event, /, **facts):
+        self.kept.append({"event": event, **facts})
+
+    def lines(self):
+        return iter(list(self.kept))
+
+    def sync(self):
+        pass
+
+
 def vertical(params=SMALL, **plan) -> Federation:
     """A federation by columns, the first party being the active one; the others have the better columns."""
     table = partition.pooled(two_class(1))

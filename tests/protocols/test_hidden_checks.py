@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import TINY, Federation, changed, params_of, refuses, step, two_class, until
+from federated import TINY, Federation, MemoryLog, changed, params_of, refuses, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyError
@@ -171,22 +171,9 @@ def test_a_round_that_the_plan_grows_without_this_party_gives_it_no_sums():
 
 
 def test_sides_are_counted_over_processes():
-    class Log:
-        def __init__(self):
-            self.kept = []
-
-        def note(self, event, /, **facts):
-            self.kept.append({"event": event, **facts})
-
-        def lines(self):
-            return iter(list(self.kept))
-
-        def sync(self):
-            pass
-
     parties = partition.columns(partition.pooled(two_class(1)), share=[[4], [0, 1, 2, 3]])
     plan = {"method": "vertical", "active": "party1", "protection": "lattice", "hidden_rows": True}
-    fed = Federation(parties, TINY, logs={"party2": Log()}, **plan)
+    fed = Federation(parties, TINY, logs={"party2": MemoryLog()}, **plan)
     until(fed, lambda r: isinstance(r, m.EndRound))
     told = fed.parties["party2"].passive.told_sides
     assert told > 0

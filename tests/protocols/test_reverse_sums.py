@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import Federation, labels, params_of, until, values
+from federated import Federation, MemoryLog, labels, params_of, until, values
 from hedgerow import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
@@ -30,22 +30,6 @@ POWERS = PARAMS.gradient_bits
 """Rows that one sum can name: from 1 up to the bound, a power of two each."""
 
 
-class Log:
-    """A party's log, which outlives its process."""
-
-    def __init__(self):
-        self.kept = []
-
-    def note(self, event, /, **facts):
-        self.kept.append({"event": event, **facts})
-
-    def lines(self):
-        return iter(list(self.kept))
-
-    def sync(self):
-        pass
-
-
 def two_bins(X):
     """Of a column with two bins a single sum tells all there is to know of the rows it names."""
     X[:, 1] = X[:, 1] > 0
@@ -58,7 +42,7 @@ class Attacker:
     def __init__(self):
         X, signal = values(N, n_columns=4, missing=0)
         tables = partition.columns(Table.of(two_bins(X), labels("two", signal)), share=[[0], [1, 2, 3]])
-        self.log, plan = Log(), {"method": "vertical", "protection": "lattice", "active": "party1"}
+        self.log, plan = MemoryLog(), {"method": "vertical", "protection": "lattice", "active": "party1"}
         self.fed = Federation(tables, PARAMS, logs={"party2": self.log}, **plan)
         self.cipher = cipher_of(self.fed.plan)
         self.read: dict[int, list[int]] = {}
