@@ -191,7 +191,7 @@ class Growing:
         """The first step of a round with its gradients computed, and a hash of them."""
         if step.begins is not None:
             self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
-        return step._replace(begins=None), hashlib.sha256(step.pairs).digest()
+        return step._replace(begins=None), hashlib.sha256(step.pairs.data).digest()
 
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
