@@ -135,3 +135,22 @@ def test_an_estimator_aligns_rows_where_they_differ_and_says_so():
     in_order = partition.columns(table, n=3)
     assert same(fit_parties(in_order, None, federation, Goal(), params_of(), 1, (), again := []), pooled_model(table))
     assert not again
+
+
+def test_a_passive_party_that_has_labels_too_or_no_column_to_cut_changes_nothing():
+    X, signal = values(250)
+    X[:, 4] = 1
+    table = Table.of(X, labels("two", signal))
+    parties = partition.columns(table, share=[[0, 1], [2, 3], [4]])
+    parties["party2"] = replace(parties["party2"], labels=labels("two", -signal))
+    fed = Federation(parties, params_of(), method="vertical", protection="lattice", active="party1")
+    assert same(fed.whole(), pooled_model(table, params_of()))
+    assert not [heard for heard in fed.of("AskSealedSums", "AskSides") if heard.receiver == "party3"]
+
+
+@pytest.mark.parametrize("protection", ["plain", "lattice"])
+def test_the_forest_of_eight_parties_is_the_pooled_one(protection):
+    X, signal = values(250, n_columns=9)
+    table = Table.of(X, labels("two", signal))
+    fed = vertical(partition.columns(table, n=8), params_of(n_estimators=2), protection=protection)
+    assert same(fed.whole(), pooled_model(table, params_of(n_estimators=2)))

@@ -31,6 +31,7 @@ plan's trees can have, cuts of its own grid (`hidden_passive`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,13 +110,15 @@ class HiddenRows(VerticalRows):
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         opened: dict[str, list[NDArray[np.int64]]] = {party: [] for party in self.asked}
-        for plan, answers in self._level(nodes):
-            if plan is not None:
-                for party, answer in answers.items():
-                    opened[party].append(self._opened_sums(party, answer, plan))
+        with ThreadPoolExecutor(1) as beside:
+            own = beside.submit(self.own.histograms, nodes)
+            for plan, answers in self._level(nodes):
+                if plan is not None:
+                    for party, answer in answers.items():
+                        opened[party].append(self._opened_sums(party, answer, plan))
         self.level += 1
         told = {party: np.concatenate(sums)[: len(nodes.tree)] for party, sums in opened.items() if sums}
-        return self._joined(self.own.histograms(nodes), told)
+        return self._joined(own.result(), told)
 
     def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""

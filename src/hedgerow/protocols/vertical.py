@@ -26,6 +26,7 @@ key is new for every tree, so that sums of two trees have nothing in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -181,14 +182,18 @@ class VerticalRows:
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
-        opened: dict[str, NDArray[np.int64]] = {}
         self.told_counts: dict[str, NDArray[np.int64]] = {}
-        if self.asked:
-            asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
-            sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
-            opened = self._opened(self._request(nodes, sealed), asked.plan)
+        if not self.asked:
+            self.level += 1
+            return self._joined(self.own.histograms(nodes), {})
+        asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
+        sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
+        request = self._request(nodes, sealed)
+        with ThreadPoolExecutor(1) as beside:
+            own = beside.submit(self.own.histograms, nodes)
+            opened = self._opened(request, asked.plan)
         self.level += 1
-        return self._joined(self.own.histograms(nodes), opened)
+        return self._joined(own.result(), opened)
 
     def _sealed(self, asked: "Asked") -> bytes:
         if asked.plan is None:
