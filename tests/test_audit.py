@@ -116,7 +116,11 @@ def test_a_fact_cannot_take_the_name_of_what_every_line_has(name: str) -> None:
         AuditLog(None, RUN, "alice").note("sent", **{name: "x"})
 
 
-@pytest.mark.parametrize("value", [0.5, None, {"a": 1}, [1], object(), "\ud800"], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [0.5, None, {"a": 1}, [1], object(), "\ud800"],
+    ids=["a fraction", "nothing", "a mapping", "a list of numbers", "an object", "half a character"],
+)
 def test_what_could_not_be_read_back_is_not_written(path: Path, value: object) -> None:
     log = AuditLog(path, RUN, "alice")
     with pytest.raises(ParameterError, match="no whole number, text or list of texts"):
