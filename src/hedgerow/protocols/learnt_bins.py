@@ -22,7 +22,7 @@ from hedgerow.protocols.vertical import Joint, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
-MOST_CELLS, FEWEST_ROWS = 1 << 20, 500
+MOST_CELLS, FEWEST_ROWS = 1 << 18, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
 FITS, TINY, LEAST_ENTROPY = 1000, 1e-9, 1e-5
 

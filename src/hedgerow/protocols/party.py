@@ -15,6 +15,7 @@ from hedgerow import _native, parts
 from hedgerow import messages as m
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, HedgerowError, PrivacyError, ProtocolError
+from hedgerow.frame_hash import sha256_of
 from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
@@ -120,8 +121,8 @@ class Party:
 
     def _note(self, event: str, message: m.Request | m.Answer, frame: bytes) -> None:
         if self.owner.log is not None:
-            digest = hashlib.sha256(frame).hexdigest()
-            self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=digest)
+            sha256 = sha256_of(frame).hex()
+            self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=sha256)
 
     def _needed(self) -> int:
         """The bytes a request may have: more than usual only where the plan's trees need it."""

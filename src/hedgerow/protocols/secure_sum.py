@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
+from hedgerow.frame_hash import sha256_of
 from hedgerow.messages import Answer, MaskedSums, PlainSums, Request
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.privacy import masks
@@ -126,9 +127,7 @@ class Told:
 
     def hear(self, frame: bytes) -> None:
         """One more request."""
-        said = hashlib.sha256(self.chain)
-        said.update(frame)  # frames can be large: not copied
-        self.chain = said.digest()
+        self.chain = hashlib.sha256(self.chain + sha256_of(frame)).digest()
 
 
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:

@@ -1,11 +1,11 @@
 """What can be seen of a run while it goes on: every message written down, and a word after every tree."""
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hedgerow.audit import AuditLog, Line
+from hedgerow.frame_hash import sha256_of
 from hedgerow.messages import Answer, Request
 from hedgerow.run.manifest import RECEIVED, SENT
 from hedgerow.trees.boost import Round
@@ -33,17 +33,14 @@ class Recorder:
         self.log, self.watch = log, watch
         self.bytes = sum(map(_size, log.lines()))
         self._began = time.perf_counter()
-        self._frame, self._sha256 = b"", ""
 
     def __call__(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
         """One message."""
-        if frame is not self._frame:  # one request goes to many
-            self._frame, self._sha256 = frame, hashlib.sha256(frame).hexdigest()
         self.bytes += len(frame)
         sent = isinstance(message, Request)
         where = {"to": receiver} if sent else {"from": sender}
         event, kind = SENT if sent else RECEIVED, type(message).__name__
-        self.log.note(event, **where, type=kind, bytes=len(frame), sha256=self._sha256)
+        self.log.note(event, **where, type=kind, bytes=len(frame), sha256=sha256_of(frame).hex())
 
     def after_round(self, told: Round) -> None:
         """A callback of the trees."""

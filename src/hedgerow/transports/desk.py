@@ -4,12 +4,12 @@ Requests have increasing numbers. The same one again gets the same answer withou
 same number and other bytes, or with a lower number, is refused. A driver that started anew starts with an empty desk.
 """
 
-import hashlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hedgerow.errors import HedgerowError, ProtocolError
+from hedgerow.frame_hash import sha256_of
 from hedgerow.transports.frames import Failed, Gathering, Goodbye, Head, Part, cut, encode
 
 
@@ -111,7 +111,7 @@ class Desk:
 
     def settle(self, request: Request, answer: bytes | Failed) -> None:
         """The answer to a request; it is sent if nothing newer was asked meanwhile."""
-        sha256 = b"" if isinstance(answer, Failed) else hashlib.sha256(answer).digest()
+        sha256 = b"" if isinstance(answer, Failed) else sha256_of(answer)
         with self.changed:
             request.answer, request.sha256, request.frame = answer, sha256, b""
             self.changed.notify_all()

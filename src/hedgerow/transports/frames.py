@@ -18,10 +18,11 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
+from hedgerow import frame_hash
 from hedgerow.errors import ProtocolError
 
 VERSION = 1
-CHUNK = 1 << 18
+CHUNK = 1 << 20
 MOST_MESSAGE = CHUNK + (1 << 16)
 
 Start = Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -174,4 +175,6 @@ class Gathering:
             return None
         if self._hash.digest() != self.sha256:
             raise ProtocolError(f"Frame {self.sequence} does not have the hash it announced.")
-        return bytes(self._bytes)
+        frame = bytes(self._bytes)
+        frame_hash.remember(frame, self.sha256)
+        return frame

@@ -4,12 +4,12 @@ Requests are numbered. One that is under way when a party's stream breaks is sen
 which answers it from memory if it had computed the answer already.
 """
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
 
 from hedgerow.errors import ParameterError, ProtocolError
+from hedgerow.frame_hash import sha256_of
 from hedgerow.identity import Identity
 from hedgerow.transports import grpc_streams
 from hedgerow.transports.certificates import check_authority, check_dates
@@ -84,7 +84,7 @@ class GrpcTransport:
         """Hand each party its frame; returns the answers, and who did not answer."""
         seats = [self._seat(name) for name in frames]
         with self._carrying:
-            hashes = {id(frame): hashlib.sha256(frame).digest() for frame in frames.values()}
+            hashes = {id(frame): sha256_of(frame) for frame in frames.values()}
             with self._reception.changed:
                 if self._reception.farewell is not None:
                     raise ProtocolError("The transport was closed; nothing can be carried any more.")
