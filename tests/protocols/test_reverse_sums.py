@@ -202,8 +202,9 @@ def test_the_sizes_of_the_run_stay_when_a_party_is_started_again():
     attacker.say(attacker.begin)
     attacker.fed.restart("party2")
     attacker.join(State(attempt=5))
-    with pytest.raises(PrivacyError, match="changes the sizes of the run"):
+    with pytest.raises(ProtocolError, match="changes the sizes of the run"):
         attacker.say(msgspec.structs.replace(attacker.begin, n_trees=2, run_sums=1 << 40))
+    assert attacker.passive.begun is None
 
 
 def test_no_tree_but_the_last_is_grown_again():

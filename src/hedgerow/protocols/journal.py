@@ -86,9 +86,13 @@ class Journal:
             self.log.note("introduced", run=self.run, attempt=self.attempt, members=list(names))
             self.members = frozenset(names)
 
+    def differs(self, what: str, digest: bytes) -> bool:
+        """Whether something was fixed otherwise before."""
+        return self.settled.get(what, digest.hex()) != digest.hex()
+
     def settle(self, what: str, digest: bytes) -> None:
         """Something is fixed for the whole run; refuse it when it was fixed otherwise before."""
-        if self.settled.get(what, digest.hex()) != digest.hex():
+        if self.differs(what, digest):
             raise PrivacyError(f"The driver changes {what} in the middle of the run; this party stops.")
         if what not in self.settled:
             self.log.note("settled", run=self.run, what=what, sha256=digest.hex())

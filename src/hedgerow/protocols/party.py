@@ -7,14 +7,14 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import msgspec
 
-from hedgerow import _native, parts
+from hedgerow import _native
 from hedgerow import messages as m
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, HedgerowError, PrivacyError, ProtocolError
+from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.frame_hash import sha256_of
 from hedgerow.identity import Identity
 from hedgerow.plan import Plan
@@ -24,29 +24,23 @@ from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, ow
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, grid_digest, passive_rows, rows_digest
+from hedgerow.protocols.passive import Keeps, PassiveRows
+from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
-from hedgerow.protocols.taking_part import asked, drawn
+from hedgerow.protocols.taking_part import drawn
 from hedgerow.protocols.unsummed import Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
-BYTES_A_ROW = 16 << 10
-"""At least as many as the sealed gradients of a row take."""
-
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
-
-Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
-"""What a passive party answers with something of its columns."""
 
 BEGUN = "cut points and ranges"
 """What is settled before the first tree."""
@@ -85,7 +79,7 @@ class Party:
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
-        self.passive: PassiveRows | None = None
+        self.by_columns: PassiveSide | None = None
         self.sets: OwnSets | None = None
         """The rows of a vertical run that are aligned privately."""
         self.shared_names: OwnNames | None = None
@@ -158,7 +152,7 @@ class Party:
         if not summed and isinstance(request, m.AskTrees):
             return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
         if self.plan.method == "vertical":
-            return self._passive(request)
+            return self._by_columns(request)
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
@@ -219,58 +213,19 @@ class Party:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
         return self.rows
 
-    def _passive(self, request: m.Request) -> m.Answer:
-        """Of a vertical run: own columns, sealed sums of them, sides of rows at chosen cuts."""
-        if isinstance(request, m.AskColumns):
-            return self._columns(request)
-        passive = self.passive
-        if passive is None:
-            raise ProtocolError("The active party asks before it has asked for columns.")
-        if isinstance(request, m.BeginSealed):
-            return self._begin_sealed(passive, request)
-        if isinstance(request, Giving):
-            return self._give(passive, request)
-        if isinstance(request, m.EndRound):
-            return passive.end(request)
-        if isinstance(request, m.KeepPart):
-            return self._keep_part(passive, request)
-        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
-
-    def _keep_part(self, passive: PassiveRows, request: m.KeepPart) -> m.Done:
-        part = passive.part(request, self.owner.name, given(self.owner.own_table, self.owner.policy).columns)
-        if self.keep_model is not None:
-            self.keep_model(parts.encoded(part))
-        return m.Done()
-
-    def _begin_sealed(self, passive: PassiveRows, request: m.BeginSealed) -> m.Done:
-        done = passive.begin(request)
-        if not self._goes_on:
-            sizes = encode(msgspec.structs.replace(request, done=0))
-            self.journal.settle("the sizes of the run", hashlib.sha256(sizes).digest())
-        return done
-
-    def _give(self, passive: PassiveRows, request: Giving) -> m.Answer:
-        """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        before, told, carried = passive.returned, passive.told_sides, passive.carried
-        if isinstance(request, m.AskSealedSums):
-            reply: m.Answer = passive.sums(request)
-        elif isinstance(request, m.AskSides):
-            reply = passive.sides(request)
-        elif isinstance(passive, HiddenPassiveRows):
-            reply = passive.hidden_answer(request)
-        else:
-            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
-        sides = passive.told_sides - told
-        new = {"sums": passive.returned - before, "sides": sides, "bits": passive.carried - carried}
-        self.log.note(GAVE, run=self.plan.digest.hex(), **new)
-        if self.owner.durable:
-            self.log.sync()
+    def _by_columns(self, request: m.Request) -> m.Answer:
+        """Of a vertical run: as a passive party."""
+        if self.by_columns is None:
+            raise ProtocolError("The driver asks before it has introduced the other parties.")
+        tables = self._own_tables() if self.sets is None else self.sets.tables
+        reply = self.by_columns.answer(request, tables, self.keep_model)
+        self.most_bytes = self.by_columns.most_bytes
         return reply
 
-    def _given(self, what: Literal["sums", "sides"]) -> int:
-        """Sums that this party gave in this run before, or sides that it told, by its log."""
-        run = self.plan.digest.hex()
-        return sum(line[what] for line in self.log.lines() if line["event"] == GAVE and line["run"] == run)
+    @property
+    def passive(self) -> PassiveRows | None:
+        """The own rows of a vertical run, once they were asked about."""
+        return None if self.by_columns is None else self.by_columns.rows
 
     def _align(self, request: Finding) -> m.Answer:
         """Of rows by their ids, or of columns by their names, where the plan says so."""
@@ -286,51 +241,6 @@ class Party:
         owner = self.owner
         valid = owner.own_valid if self.plan.goal.follow else None
         return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
-
-    def _columns(self, request: m.AskColumns) -> m.OwnColumns:
-        own, valid = self._own_tables() if self.sets is None else self.sets.tables
-        if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
-            raise DataError(
-                "The rows of this party are not those of the active party, in the same order; align them by their ids "
-                '(align = "private").'
-            )
-        if self.passive is None:
-            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
-            self.passive = passive_rows(self.plan, own, valid, self.threads, self.owner.keeps, self._terms(), kind)
-            self._check_grid(grid_digest(self.passive.grid))
-            least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
-            self.most_bytes = min(max(least, BYTES_A_ROW * own.n_rows), MOST_BYTES)
-        told = self.passive.describe()
-        if self.owner.policy.tell_columns == "codes":
-            return told
-        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
-
-    def _check_grid(self, digest: bytes) -> None:
-        """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
-        what = "own cut points"
-        if self.journal.settled.get(what, digest.hex()) != digest.hex():
-            raise DataError(
-                "This party's cut points are not those with which the run began; put its table and its policy "
-                "(min_bin_rows) back as they were, or start a new run."
-            )
-        self.journal.settle(what, digest)
-
-    def _terms(self) -> Terms:
-        """What the plan and the own policy hold the active party to; sums given before are in the log."""
-        policy = self.owner.policy
-        return Terms(
-            self._is_asked,
-            self._goes_on,
-            policy.min_child_rows,
-            self._given("sums"),
-            self._given("sides"),
-            policy.most_classes if self.plan.goal.objective is None else 1,
-            policy.min_bin_rows,
-        )
-
-    def _is_asked(self, round_: int) -> bool:
-        present = [self.plan.names[number] for number in self.present]
-        return self.owner.name in asked(self.plan, round_, present)
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
@@ -351,8 +261,17 @@ class Party:
         self.told = Told(self.plan)
         self.told.hear(frame)
         self.growing = None
+        if self.plan.method == "vertical":
+            self._begin_columns()
         self._begin_aligning(secrets)
         return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+
+    def _begin_columns(self) -> None:
+        owner = self.owner
+        if self.by_columns is None:
+            kept = (self.threads, owner.keeps, owner.durable)
+            self.by_columns = PassiveSide(owner.name, self.plan, owner.policy, self.journal, *kept)
+        self.by_columns.present = self.present
 
     def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
         """Where the plan says so, rows or names of columns may be aligned anew."""

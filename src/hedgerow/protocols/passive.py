@@ -359,8 +359,8 @@ class PassiveRows:
             np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
         kept = every[0] < request.n_trees
-        own, node_, column_, thresholds, missing_left, sets = (array[kept] for array in every)
-        cuts = (own, node_, column_, thresholds, missing_left, sets)
+        tree_, node_, column_, at_, missing_left, sets = (array[kept] for array in every)
+        cuts = (tree_, node_, column_, at_, missing_left, sets)
         return Part(request.model, party, request.first, columns, *cuts, self.hides)
 
 

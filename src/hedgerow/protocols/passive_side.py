@@ -1,0 +1,157 @@
+"""What a party answers in a vertical run: its own columns, sealed sums of them, sides of rows at chosen cuts.
+
+`vertical` and `hidden` have the conversation, `passive` and `hidden_passive` the rows. Here is what outlives a process:
+how much was given, and what was settled.
+
+Gives away only what `messages` lists; how many sums and sides is in the party's own log before they leave.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from hedgerow import messages as m
+from hedgerow import parts
+from hedgerow.errors import DataError, ProtocolError
+from hedgerow.plan import Plan
+from hedgerow.policy import Policy
+from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
+from hedgerow.protocols.journal import Journal
+from hedgerow.protocols.own_sets import Tables
+from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, grid_digest, passive_rows, rows_digest
+from hedgerow.protocols.taking_part import asked
+from hedgerow.saved import MOST_BYTES
+from hedgerow.wire import MOST_SMALL, encode
+
+BYTES_A_ROW = 16 << 10
+"""At least as many as the sealed gradients of a row take."""
+SIZES, GRID = "the sizes of the run", "own cut points"
+
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
+"""What is answered with something of the own columns."""
+
+
+class PassiveSide:
+    """A passive party's answers; `rows` are there once the active party has asked for columns."""
+
+    def __init__(
+        self, name: str, plan: Plan, policy: Policy, journal: Journal, threads: int, keeps: Keeps | None, durable: bool
+    ) -> None:
+        self.name, self.plan, self.policy, self.journal = name, plan, policy, journal
+        self.threads, self.keeps, self.durable = threads, keeps, durable
+        self.rows: PassiveRows | None = None
+        self.present: tuple[int, ...] = ()
+        """The parties of this attempt, by number."""
+
+    @property
+    def most_bytes(self) -> int:
+        """The bytes a request may have: sealed gradients grow with the rows."""
+        if self.rows is None:
+            return MOST_SMALL
+        least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
+        return min(max(least, BYTES_A_ROW * self.rows.own.matrix.n_rows), MOST_BYTES)
+
+    def answer(self, request: m.Request, tables: Tables, keep: Callable[[bytes], None] | None) -> m.Answer:
+        """What the plan allows of a party that has these rows; its part of the model goes to `keep`."""
+        if isinstance(request, m.AskColumns):
+            return self._columns(request, tables)
+        rows = self.rows
+        if rows is None:
+            raise ProtocolError("The active party asks before it has asked for columns.")
+        if isinstance(request, m.BeginSealed):
+            return self._begin(rows, request)
+        if isinstance(request, Giving):
+            return self._give(rows, request)
+        if isinstance(request, m.EndRound):
+            return rows.end(request)
+        if isinstance(request, m.KeepPart):
+            if keep is not None:
+                keep(parts.encoded(rows.part(request, self.name, tables[0].columns)))
+            return m.Done()
+        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
+        own, valid = tables
+        if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
+            raise DataError(
+                "The rows of this party are not those of the active party, in the same order; align them by their ids "
+                '(align = "private").'
+            )
+        rows = self.rows
+        if rows is None:
+            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
+            rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
+            self._check_grid(rows)
+            self.rows = rows
+        told = rows.describe()
+        if self.policy.tell_columns == "codes":
+            return told
+        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
+
+    def _check_grid(self, rows: PassiveRows) -> None:
+        """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
+        digest = grid_digest(rows.grid)
+        if self.journal.differs(GRID, digest):
+            raise DataError(
+                "This party's cut points are not those with which the run began; put its table and its policy "
+                "(min_bin_rows) back as they were, or start a new run."
+            )
+        self.journal.settle(GRID, digest)
+
+    def _terms(self) -> Terms:
+        """What the plan and the own policy hold the active party to; sums given before are in the log."""
+        return Terms(
+            self._is_asked,
+            self._goes_on,
+            self.policy.min_child_rows,
+            self._given("sums"),
+            self._given("sides"),
+            self.policy.most_classes if self.plan.goal.objective is None else 1,
+            self.policy.min_bin_rows,
+        )
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.plan.on_loss == "continue"
+
+    def _is_asked(self, round_: int) -> bool:
+        present = [self.plan.names[number] for number in self.present]
+        return self.name in asked(self.plan, round_, present)
+
+    def _given(self, what: Literal["sums", "sides"]) -> int:
+        """Sums that this party gave in this run before, or sides that it told, by its log."""
+        run = self.journal.run
+        return sum(line[what] for line in self.journal.log.lines() if line["event"] == GAVE and line["run"] == run)
+
+    def _begin(self, rows: PassiveRows, request: m.BeginSealed) -> m.Done:
+        """The sizes of a run stay, whatever process hears them; where parties may be lost, `rows` lets them shrink."""
+        digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
+        if not self._goes_on and self.journal.differs(SIZES, digest):
+            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        done = rows.begin(request)
+        if not self._goes_on:
+            self.journal.settle(SIZES, digest)
+        return done
+
+    def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
+        """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
+        before, told, carried = rows.returned, rows.told_sides, rows.carried
+        if isinstance(request, m.AskSealedSums):
+            reply: m.Answer = rows.sums(request)
+        elif isinstance(request, m.AskSides):
+            reply = rows.sides(request)
+        elif isinstance(rows, HiddenPassiveRows):
+            reply = rows.hidden_answer(request)
+        else:
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+        new = {
+            "sums": rows.returned - before,
+            "sides": rows.told_sides - told,
+            "bits": rows.carried - carried,
+        }
+        self.journal.log.note(GAVE, run=self.journal.run, **new)
+        if self.durable:
+            self.journal.log.sync()
+        return reply
