@@ -1,4 +1,7 @@
-"""Seconds of a vertical run under lattice encryption, beside XGBoost's, our own without encryption, and Paillier's."""
+"""Seconds of a vertical run under lattice encryption, beside XGBoost's, our own without encryption, and Paillier's.
+
+With the gradient bits that encrypted classes have by default.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ from benchmarks.settings import Request, Settings
 from benchmarks.vertical_processes import Place
 from benchmarks.vertical_runs import PLAIN, dealt
 from hedgerow.data.table import Table
-from hedgerow.federation import Lattice, Paillier, Vertical
+from hedgerow.federation import FEW_BITS, Lattice, Paillier, Vertical
 
 FULL = ("a9a", "credit1")
 QUICK = ("credit1",)
@@ -29,11 +32,13 @@ NEAR_XGBOOST = RatioAndGoal(190, 50)  # FedTree's encryption with keys of 512 bi
 NEAR_PLAIN = RatioAndGoal(40, 10)
 BELOW_PAILLIER = RatioAndGoal(1 / 15, 1 / 60)
 NEAR_ONE_PROCESS = RatioAtMost(1.5)
+NEAR_DEFAULT = RatioAndGoal(6, 3)
+HIDDEN_TREES = 3
 
 
 def run(request: Request) -> Iterator[Row]:
     """The rows of every set asked for, as they come."""
-    request = replace(request, settings=replace(request.settings, bins=BINS))
+    request = replace(request, settings=replace(request.settings, bins=BINS, gradient_bits=FEW_BITS))
     for name in request.sets:
         yield from rows_of(SETS[name], request)
 
@@ -54,7 +59,21 @@ def rows_of(data: DataSet, request: Request) -> Iterator[Row]:
     pooled = recipe.pooled(Table.of(split.X_train, split.y_train))
     equal = [same(each.made, pooled) for each in (lattice, plain)]
     yield Row(f"{data.name}: equal forests", data.origin, sum(equal), len(equal), SameForest(all(equal)))
+    yield from hidden(data, recipe, split)
     yield from on_loopback(data, recipe, split)
+
+
+def hidden(data: DataSet, recipe: Recipe, split: Split) -> Iterator[Row]:
+    """Seconds of few trees with hidden rows, beside those of the default."""
+    few = replace(recipe, params=replace(recipe.params, n_estimators=HIDDEN_TREES))
+    parties = dealt(Table.of(split.X_train, split.y_train), PARTIES)
+    ways = {way: Vertical(Lattice(), hidden_rows=way == "hidden rows") for way in ("hidden rows", "default")}
+    taken = take_turns({way: partial(few.federated, parties, federation) for way, federation in ways.items()}, ROUNDS)
+    ours, theirs = taken["hidden rows"], taken["default"]
+    name = f"{data.name}: hidden rows / default, {HIDDEN_TREES} trees, s"
+    yield Row(name, data.origin, ours.seconds, theirs.seconds, NEAR_DEFAULT, busier(ours, theirs))
+    equal = same(ours.made, theirs.made)
+    yield Row(f"{data.name}: equal with hidden rows", data.origin, int(equal), 1, SameForest(equal))
 
 
 def contenders(recipe: Recipe, settings: Settings, split: Split) -> Contenders:

@@ -70,8 +70,20 @@ def test_one_selection_serves_many_vectors_so_that_rows_stay_hidden(sides, rng):
     rows, hidden = 50, 8
     a_case = case(rng, (9,) * 2 * hidden, [5, 3], one_node(rows), rows)
     within = rng.integers(0, hidden, rows)[:, None] == np.repeat(np.arange(hidden), 2)
-    a_case = replace(a_case, values=np.where(within, a_case.values, 0))
-    np.testing.assert_array_equal(sides.opened(sums_of(sides, a_case)), a_case.expected)
+    values = np.where(within, a_case.values, 0)
+    for filled in ((), tuple(within.sum(axis=0)), (*within.sum(axis=0)[:-2], rows, rows)):
+        told = replace(a_case, plan=replace(a_case.plan, filled=tuple(map(int, filled))), values=values)
+        np.testing.assert_array_equal(sides.opened(sums_of(sides, told)), told.expected)
+
+
+def test_vectors_with_fewer_rows_have_less_room_down_to_none(sides, rng):
+    """The largest sums of every channel, side by side with channels that are zero throughout."""
+    rows, filled = 40, (40, 40, 11, 11, 3, 0, 0, 1)
+    a_case = case(rng, (200,) * len(filled), [3, 2], one_node(rows), rows)
+    for sign in (1, -1):
+        values = np.where(np.arange(rows)[:, None] < np.array(filled), sign * 200, 0)
+        told = replace(a_case, plan=replace(a_case.plan, filled=filled), values=values)
+        np.testing.assert_array_equal(sides.opened(sums_of(sides, told)), told.expected)
 
 
 def test_arrays_in_any_order_of_memory_are_only_read(sides, rng):

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan, ensure_slot_values, plan_digest
+from hedgerow.privacy.agreed import (
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_row_values,
+    ensure_slot_values,
+    plan_digest,
+)
 
 
 def test_a_run_opens_at_least_what_its_plan_opens():
@@ -12,6 +20,24 @@ def test_a_run_opens_at_least_what_its_plan_opens():
     assert plan.run_sums == 64 * 6400 * 2 * 2
     assert RowsPlan(rows=10, bounds=(1,), groups=2, run_sums=1000).run_sums == 1000
     assert SlotsPlan(rows=300, entries=2, bound=1, parts=2).run_sums == 600
+
+
+def test_rows_that_are_not_zero_bound_the_sums_of_their_channel_and_more_of_them_are_not_sealed():
+    plan = RowsPlan(rows=100, bounds=(7, 7, 7), groups=1, filled=(100, 50, 0))
+    assert plan.most == (700, 350, 0)
+    assert RowsPlan(rows=100, bounds=(7,), groups=1, most_rows=20, filled=(50,)).most == (140,)
+    values = np.zeros((100, 3), np.int64)
+    values[:, 0] = 7
+    values[20:70, 1] = -7
+    ensure_row_values(values, plan)
+    for channel in (1, 2):
+        wrong = values.copy()
+        wrong[0, channel] = 1
+        with pytest.raises(ParameterError, match="More rows than the plan allows"):
+            ensure_row_values(wrong, plan)
+    for filled in ((1, 2), (1, 2, -1)):
+        with pytest.raises(ParameterError, match="for each channel how many rows"):
+            RowsPlan(rows=100, bounds=(7, 7, 7), groups=1, filled=filled)
 
 
 def test_slots_whose_chosen_sum_could_be_too_large_are_not_sealed():

@@ -45,11 +45,15 @@ def test_the_distance_bounds_that_of_a_real_flood() -> None:
     assert bounds.flood_distance(moved, bits, 400) == pytest.approx(20 * bounds.flood_distance(moved, bits, 1))
 
 
-def plans() -> st.SearchStrategy[RowsPlan]:
-    return st.builds(
+@st.composite
+def plans(draw: st.DrawFn) -> RowsPlan:
+    bounds = draw(st.lists(st.integers(1, 2**13), min_size=1, max_size=12))
+    each = st.lists(st.integers(0, 2_000_000), min_size=len(bounds), max_size=len(bounds)).map(tuple)
+    sizes = st.builds(
         RowsPlan,
         rows=st.integers(1, 1_000_000),
-        bounds=st.lists(st.integers(1, 2**13), min_size=1, max_size=12).map(tuple),
+        bounds=st.just(tuple(bounds)),
+        filled=st.just(()) | each,
         groups=st.integers(1, 5000),
         columns=st.integers(0, 200),
         nodes=st.integers(1, 64),
@@ -57,6 +61,7 @@ def plans() -> st.SearchStrategy[RowsPlan]:
         summand=st.integers(0, 1000),
         parts=st.integers(1, 4),
     )
+    return draw(sizes)
 
 
 @settings(max_examples=60, deadline=None)
@@ -96,6 +101,15 @@ def test_channels_share_a_plaintext_only_where_the_run_stays_hidden() -> None:
     assert rows_layout(deep, None, False).lanes == 1
     assert rows_layout(replace(deep, bounds=(8191, 8191)), None, False).lanes == 2
     assert rows_layout(replace(deep, run_sums=2**62), None, False).lanes == 2
+
+
+def test_vectors_of_nodes_with_fewer_rows_share_a_plaintext_with_their_neighbour() -> None:
+    """As with hidden rows: the i-th largest node has at most 1 / i of the rows that the first has."""
+    filled = tuple(11250 // (i // 2 + 1) for i in range(12))
+    plan = RowsPlan(rows=22500, bounds=(128,) * 12, groups=372, columns=12, run_sums=10**6)
+    assert rows_layout(plan, None, False).lanes == 12
+    packing = rows_layout(replace(plan, filled=filled), None, False).packing
+    assert [len(lane) for lane in packing] == [1, 1, 2, 2, 2, 2, 2]
 
 
 def test_a_slow_link_gets_fewer_bytes_for_more_work() -> None:

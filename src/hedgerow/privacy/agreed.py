@@ -39,6 +39,8 @@ class RowsPlan:
     """Nodes that will be asked about."""
     most_rows: int = 0
     """Rows of the largest node; 0 says that a node may have all of them."""
+    filled: tuple[int, ...] = ()
+    """For each channel how many rows at most are sealed with anything but zero; none named: all may be."""
     run_sums: int = 1
     """Integers that will be opened in the whole run, over all nodes, groups, channels, plans and keys; at least those
     of this plan, however few are named."""
@@ -52,6 +54,8 @@ class RowsPlan:
         _ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
         _ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
         _ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
+        fits = not self.filled or (len(self.filled) == len(self.bounds) and min(self.filled) >= 0)
+        _ensure(fits, "A plan says for each channel how many rows are not zero, or for none.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
         own = self.nodes * self.groups * len(self.bounds) * self.parts
         object.__setattr__(self, "run_sums", max(self.run_sums, own))
@@ -61,7 +65,9 @@ class RowsPlan:
     def most(self) -> tuple[int, ...]:
         """For each channel the largest absolute value that can be opened."""
         rows = self.most_rows or self.rows
-        return tuple((rows * bound + self.summand) * self.parts for bound in self.bounds)
+        filled = self.filled or (rows,) * len(self.bounds)
+        own = zip(filled, self.bounds, strict=True)
+        return tuple((min(rows, some) * bound + self.summand) * self.parts for some, bound in own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +192,14 @@ def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tup
     _ensure(bool(inside), "An integer to seal is larger than the plan's bound; nothing was sealed.")
 
 
+def ensure_row_values(values: NDArray[np.int64], plan: RowsPlan) -> None:
+    """Refuses integers of rows that are not those of the plan."""
+    ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+    if plan.filled:
+        fits = np.all(np.count_nonzero(values, axis=0) <= np.array(plan.filled))
+        _ensure(bool(fits), "More rows than the plan allows are not zero; nothing was sealed.")
+
+
 def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
     """Refuses integers of slots of which a choice's sum could be larger than the plan's."""
     ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
@@ -206,7 +220,8 @@ def ensure_single_entries(plan: SlotsPlan) -> None:
 def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     """A plan in eight bytes, so that a wire form tells for which it was made; with `any_nodes`, whatever is asked."""
     own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
-    return sha256(f"{type(plan).__name__} {astuple(own)}".encode()).digest()[:8]
+    told = tuple(x for x in astuple(own) if x != ())  # what is not said of channels changes no digest
+    return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
 
 
 def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -> None:

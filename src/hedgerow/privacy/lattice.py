@@ -34,8 +34,8 @@ from hedgerow.privacy.agreed import (
     SlotsPlan,
     ensure_opened,
     ensure_plus,
+    ensure_row_values,
     ensure_single_entries,
-    ensure_values,
     plan_digest,
 )
 from hedgerow.privacy.lattice_coefficients import CoefficientSlots
@@ -91,7 +91,7 @@ class LatticePublicKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
-        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        ensure_row_values(values, plan)
         layout = self.layout(plan, by_public_key=True)
         head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
         native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
@@ -233,7 +233,7 @@ class LatticeSecretKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
-        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        ensure_row_values(values, plan)
         layout = self.public.layout(plan, by_public_key=False)
         head = self.public.rows_head(wire.SEEDED_ROWS, plan, layout)
         seed = secrets.token_bytes(wire.SEED_BYTES)

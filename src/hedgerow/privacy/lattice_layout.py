@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, combinations
 from typing import NoReturn
 
 import numpy as np
@@ -133,14 +134,21 @@ def _refuse(plan: RowsPlan) -> NoReturn:
 
 
 def _packings(plan: RowsPlan) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Channels in as few lanes as possible first."""
-    bits = [(2 * most).bit_length() for most in plan.most]
+    """Neighbouring channels in one lane each, for every number of lanes the packing whose widest lane is narrowest."""
+    bits = [max((2 * most).bit_length(), 1) for most in plan.most]
+    ends = list(accumulate(bits, initial=0))
+    widths = {b - a for a, b in combinations(ends, 2) if max(bits) <= b - a <= MOST_BITS}
     seen = set()
-    for together in range(len(bits), 0, -1):
-        lanes = tuple(tuple(bits[i : i + together]) for i in range(0, len(bits), together))
-        if len(lanes) not in seen and max(map(sum, lanes)) <= MOST_BITS:
+    for width in sorted(widths):
+        lanes: list[list[int]] = []
+        for own in bits:
+            if lanes and sum(lanes[-1]) + own <= width:
+                lanes[-1].append(own)
+            else:
+                lanes.append([own])
+        if len(lanes) not in seen:
             seen.add(len(lanes))
-            yield lanes
+            yield tuple(map(tuple, lanes))
 
 
 def _shapes(link_mbit: float | None) -> Iterator[tuple[int, int]]:

@@ -33,9 +33,9 @@ from hedgerow.privacy.agreed import (
     RowsPlan,
     SlotsPlan,
     ensure_opened,
+    ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_values,
 )
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier_public import (
@@ -70,7 +70,7 @@ class PaillierSecretKey:
     def seal_rows(self, values: Ints, plan: RowsPlan) -> PaillierRows:
         """As with the public key, quicker."""
         ensure_rows(plan, self._ring.bits)
-        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        ensure_row_values(values, plan)
         return PaillierRows(self._sealed(values, rows_packing(plan, self._ring.bits)), plan, self._ring)
 
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:

@@ -15,9 +15,9 @@ from hedgerow.privacy.agreed import (
     Selection,
     SlotsPlan,
     ensure_plus,
+    ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_values,
 )
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier_wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read
@@ -76,7 +76,7 @@ class PaillierPublicKey:
     def seal_rows(self, values: Ints, plan: RowsPlan) -> PaillierRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
         ensure_rows(plan, self._ring.bits)
-        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        ensure_row_values(values, plan)
         return PaillierRows(self._sealed(values, rows_packing(plan, self._ring.bits)), plan, self._ring)
 
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:

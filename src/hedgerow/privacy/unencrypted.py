@@ -24,9 +24,9 @@ from hedgerow.privacy.agreed import (
     SlotsPlan,
     ensure_opened,
     ensure_plus,
+    ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_values,
 )
 from hedgerow.privacy.clear import (
     HEAD,
@@ -61,7 +61,7 @@ class UnencryptedPublicKey:
 
     def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
         """Checks rows x channels and keeps them AS THEY ARE."""
-        ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+        ensure_row_values(values, plan)
         return ClearRows(values.copy(), plan, self._key)
 
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:

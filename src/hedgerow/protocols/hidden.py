@@ -112,19 +112,26 @@ class HiddenRows(VerticalRows):
         opened: dict[str, list[NDArray[np.int64]]] = {party: [] for party in self.asked}
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.histograms, nodes)
-            for plan, answers in self._level(nodes):
+            order = self._by_size(nodes)
+            for plan, answers in self._level(nodes.at(order)):
                 if plan is not None:
                     for party, answer in answers.items():
                         opened[party].append(self._opened_sums(party, answer, plan))
         self.level += 1
-        told = {party: np.concatenate(sums)[: len(nodes.tree)] for party, sums in opened.items() if sums}
+        places = np.argsort(order)
+        told = {party: np.concatenate(sums)[places] for party, sums in opened.items() if sums}
         return self._joined(own.result(), told)
+
+    def _by_size(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The order in which nodes are sealed: those with most rows first."""
+        sizes = [len(self.own.parts[0].rows(nodes.at(np.array([i])))) for i in range(len(nodes.tree))]
+        return np.argsort(-np.array(sizes, np.int64), kind="stable")
 
     def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
         counted = self.following.n_counted
         for step in self.hidden.steps(self.level, counted) if self.asked else ():
-            plan = sums_plan(self.begin, counted, len(step)) if counted else None
+            plan = sums_plan(self.begin, self.hidden, self.level, step, counted) if counted else None
             sealed = b"" if plan is None else self.secret.seal_rows(self._vectors(nodes, step), plan).encode()
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)

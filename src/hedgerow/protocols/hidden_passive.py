@@ -81,7 +81,7 @@ class HiddenPassiveRows(PassiveRows):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         if not self.n_counted:
             return SealedSums(b"")
-        plan = sums_plan(begun, self.n_counted, len(step))
+        plan = sums_plan(begun, self.hidden, request.level, step, self.n_counted)
         self.carried += self.cipher.room(plan, int(self.widths.sum()))
         sealed = self.public.read_rows(request.sealed_gradients, plan)
         return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())

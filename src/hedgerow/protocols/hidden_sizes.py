@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hedgerow.messages import BeginSealed
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
 
-FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 140_000, 1 << 20, 32
+FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 280_000, 1 << 20, 32
 """Rows times nodes of one request for sums. Few are quickest, because what they take stays near the processor; but four
 nodes share the work on one selection, as long as they do not take too much memory (200 bytes a row and node on the way,
 600 when they are worked on); and never are there more than so many nodes."""
@@ -44,6 +44,13 @@ class HiddenSizes:
         together = -(-nodes // -(-nodes // together))  # as many requests, of like sizes
         return (range(first, min(first + together, nodes)) for first in range(0, nodes, together))
 
+    def most_rows(self, level: int, node: int, n_counted: int) -> int:
+        """Rows that a node of a level has at most, the largest node being the first.
+
+        A smaller sibling has half the rows of its parent, and all of a level's together half of every tree's.
+        """
+        return n_counted if not level else min(n_counted, n_counted * self.n_trees // (node + 1)) // 2
+
     @property
     def cuts_together(self) -> int:
         """Cuts of one request for sides."""
@@ -64,11 +71,12 @@ class HiddenSizes:
         return self.n_rounds * sum(map(self.most_cuts, range(self.depth))) * self.n_rows
 
 
-def sums_plan(begin: BeginSealed, n_counted: int, nodes: int) -> RowsPlan:
-    """Gradients and hessians of so many nodes, each a vector over all rows that count."""
+def sums_plan(begin: BeginSealed, sizes: HiddenSizes, level: int, step: range, n_counted: int) -> RowsPlan:
+    """Gradients and hessians of the nodes of a step, each a vector over all rows that count."""
     return RowsPlan(
         rows=n_counted,
-        bounds=(begin.bound, begin.bound) * nodes,
+        bounds=(begin.bound, begin.bound) * len(step),
+        filled=tuple(rows for node in step for rows in (sizes.most_rows(level, node, n_counted),) * 2),
         groups=begin.groups,
         columns=begin.columns,
         run_sums=begin.run_sums,

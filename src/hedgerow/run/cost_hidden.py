@@ -38,7 +38,7 @@ def hidden_levels(plan: Plan, sizes: Sizes, n_rows: int) -> Iterator[HiddenBytes
     begin = BeginSealed(0, sizes.n_trees, bound, all_groups, max(sizes.columns, 1), budget)
     for level in range(params.max_depth):
         steps = list(hidden.steps(level, sizes.rows))
-        sums = [_sums(plan, sums_plan(begin, sizes.rows, len(step)), groups) for step in steps]
+        sums = [_sums(plan, sums_plan(begin, hidden, level, step, sizes.rows), groups) for step in steps]
         cuts = ceil(hidden.most_cuts(level) / len(plan.members))
         sides = _sides(plan, sides_plan(hidden, n_rows, min(cuts, hidden.cuts_together)))
         turns = max(1.0, cuts / hidden.cuts_together)
