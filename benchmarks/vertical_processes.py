@@ -1,7 +1,6 @@
 """A vertical run file in this process, and the same with every party in a process of its own, over gRPC on loopback."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ import numpy as np
 from benchmarks.sets import REPOSITORY
 from hedgerow import certs, parts
 from hedgerow.data.table import Table
+from hedgerow.demo.organisations import free_port
 from hedgerow.run import local_run
 from hedgerow.run.runfile import open_run
 from hedgerow.saved import decoded
@@ -91,10 +91,3 @@ def write_columns(path: Path, table: Table) -> None:
     if table.labels is not None:
         heads, columns = [*heads, "y"], [*columns, table.labels]
     np.savetxt(path, np.column_stack(columns), "%.9g", ",", header=",".join(heads), comments="")
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from campaign.process import Wrong
-from campaign.world import NAMES, Place, Size, World, free_port
+from campaign.world import NAMES, Place, Size, World
 from hedgerow import certs, parts
+from hedgerow.demo.organisations import free_port
 from hedgerow.errors import HedgerowError
 from hedgerow.saved import decoded
 

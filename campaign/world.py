@@ -3,7 +3,6 @@
 import csv
 import itertools
 import json
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from campaign.process import Crew, Wrong
 from hedgerow import audit, certs
+from hedgerow.demo.organisations import free_port
 
 DRIVER = "driver"
 NAMES = ("alice", "bob", "carol", "dora", "emil")
@@ -123,10 +123,3 @@ class Place:
         """Refuse a run whose logs do not hold."""
         for role in roles:
             audit.verify(self.log(role))
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

@@ -348,20 +348,19 @@ class PassiveRows:
         found = [(kept.round * n_trees, cuts) for kept in self.kept for cuts in kept.cuts]
         tree = [cuts.nodes.tree + first for first, cuts in found]
         node, column = [cuts.nodes.node for _, cuts in found], [cuts.column for _, cuts in found]
-        at = [np.where(c.bin < 0, np.float32(0), self.grid.thresholds(c.column, c.bin)) for _, c in found]
+        thresholds = [np.where(c.bin < 0, np.float32(0), self.grid.thresholds(c.column, c.bin)) for _, c in found]
         none, few = np.empty(0, np.int64), np.empty(0, np.int32)
         every = (
             np.concatenate([none, *tree]),
             np.concatenate([none, *node]),
             np.concatenate([few, *column]),
-            np.concatenate([np.empty(0, np.float32), *at]),
+            np.concatenate([np.empty(0, np.float32), *thresholds]),
             np.concatenate([np.empty(0, np.bool_), *(c.missing_left for _, c in found)]),
             np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
         )
         kept = every[0] < request.n_trees
-        tree_, node_, column_, at_, missing_left, sets = (array[kept] for array in every)
-        cuts = (tree_, node_, column_, at_, missing_left, sets)
-        return Part(request.model, party, request.first, columns, *cuts, self.hides)
+        trees, nodes, own, at, left, sets = (array[kept] for array in every)
+        return Part(request.model, party, request.first, columns, trees, nodes, own, at, left, sets, self.hides)
 
 
 def _sets(cuts: Cuts) -> NDArray[np.uint64]:
