@@ -34,6 +34,8 @@ class Policy:
     """Trees of a round of a vertical run, one a class: the active party's word for it."""
     min_key_bits: int = 2048
     """Of Paillier keys."""
+    openers: tuple[str, ...] | None = None
+    """Parties that may open the sums of an encrypted horizontal run; None: the one that the run file names."""
     allow_prediction: bool = True
     """The active party of a vertical model may ask which way rows go at this party's cuts."""
     most_predicted_rows: int = 1_000_000
@@ -61,6 +63,7 @@ class Policy:
                 "allow_local_cuts",
             ),
             (self._weak(plan), f"has keys of only {plan.key_bits} bits", "min_key_bits"),
+            (self._unknown_opener(plan), f"lets {plan.opener!r} open the sums", "openers"),
             (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
             (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
@@ -86,6 +89,9 @@ class Policy:
 
     def _weak(self, plan: Plan) -> bool:
         return plan.protection == "paillier" and plan.key_bits < self.min_key_bits
+
+    def _unknown_opener(self, plan: Plan) -> bool:
+        return bool(plan.opener) and self.openers is not None and plan.opener not in self.openers
 
     def _too_fine(self, plan: Plan) -> bool:
         by_counts = plan.method == "horizontal" and plan.cut_points == "counts"

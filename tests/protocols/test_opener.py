@@ -276,6 +276,14 @@ def test_a_policy_refuses_two_parties_and_short_keys():
         Federation(two_class(3), PARAMS, policy=strict, **plan).model()
 
 
+def test_a_policy_names_who_may_open():
+    strict = Policy(min_cut_rows=1, openers=("party0", "party1"))
+    sealed(3, policy=strict, opener="party1").model()
+    with pytest.raises(PolicyError, match=r"lets 'party2' open the sums, .*\(openers\)"):
+        sealed(3, policy=strict, opener="party2").model()
+    Federation(two_class(3), PARAMS, policy=strict).model()
+
+
 def test_an_abandoned_opener_leaves_no_thread_behind():
     """A run that stops in its middle: the opener's work ends with the party."""
     before = threading.active_count()

@@ -10,6 +10,7 @@ from hedgerow.policy import Policy
 from hedgerow.run.section import nearest
 
 _DEFAULTS = Policy()
+_LISTS = {"columns": "columns", "openers": "parties"}
 
 
 def read_policy(path: Path) -> Policy:
@@ -25,8 +26,7 @@ def read_policy(path: Path) -> Policy:
         if key not in known:
             raise PolicyError(f"The policy {path} has no key {key!r}; {nearest(key, known)}")
         _check(path, key, value)
-    if "columns" in given:
-        given["columns"] = tuple(given["columns"])
+    given |= {key: tuple(given[key]) for key in _LISTS if key in given}
     return Policy(**given)
 
 
@@ -34,9 +34,9 @@ def _check(path: Path, key: str, value: Any) -> None:
     default = getattr(_DEFAULTS, key)
     if key == "plan":
         right, kind = isinstance(value, str), "text in quotes"
-    elif key == "columns":
+    elif key in _LISTS:
         right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        kind = "a list of names of columns"
+        kind = f"a list of names of {_LISTS[key]}"
     elif key == "tell_columns":
         right, kind = value in get_args(get_type_hints(Policy)[key]), '"codes" or "names"'
     elif isinstance(default, bool):
