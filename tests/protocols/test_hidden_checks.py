@@ -1,18 +1,23 @@
 """With hidden rows a passive party cannot see nodes; it holds the active party to the sizes of the plan's trees."""
 
+from dataclasses import replace as dc_replace
+
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from federated import TINY, Federation, MemoryLog, changed, params_of, refuses, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyError
+from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyError, ProtocolError
 from hedgerow.plan import Goal, Member, Plan
 from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.protocols import hidden_sizes
+from hedgerow.privacy.lattice import Lattice
+from hedgerow.protocols import hidden_passive, hidden_sizes
 from hedgerow.protocols.driving import State
-from hedgerow.wire import encode
+from hedgerow.wire import decode_answer, encode
 
 replace = msgspec.structs.replace
 NEXT, ANOTHER = "another step than the next", "sides of another step than this one"
@@ -111,6 +116,70 @@ def test_no_more_is_given_than_the_run_was_to_open():
     party, request = stopped(step(m.AskHiddenSides, 0, 1))
     party.passive.told_sides = 1 << 62
     refuses(party, request, "more sides than the run was to open", PrivacyError)
+
+
+def test_a_refused_step_gives_nothing_and_the_round_has_to_begin_again():
+    """Neither an earlier tree's key nor a skipped level comes of it."""
+    rows = "sealed_gradients"
+    for level, bad in ((0, {"public_key": b"no key"}), (0, {rows: b"no rows"}), (1, {rows: b""})):
+        party, request = stopped(step(m.AskHiddenSums, 0, level))
+        begun = party.passive.begun
+        with pytest.raises(CipherError):
+            party.answer(encode(replace(request, **bad)))
+        again = replace(request, public_key=b"") if "public_key" in bad else request
+        with pytest.raises(ProtocolError, match=r"after a step that this party refused|changes its key"):
+            party.answer(encode(again))
+        refuses(party, m.EndRound(0), "after a step that this party refused")
+        party.answer(encode(begun))
+        _, first = stopped(step(m.AskHiddenSums, 0, 0))
+        assert party.answer(encode(first))
+
+
+def test_a_number_may_carry_the_sides_of_a_row_at_every_cut_and_all_of_them_are_counted():
+    keys = []
+
+    def new_key(cipher, threads, make=Lattice.new_key):
+        keys.append(make(cipher, threads))
+        return keys[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lattice, "new_key", new_key)
+        party, _ = stopped(step(m.AskHiddenSides, 0, 2))
+    rows = party.passive
+    n_rows, before = rows.hidden.n_rows, rows.told_sides
+    column, bins = np.zeros(2, np.int32), np.array([0, 2], np.int32)
+    cuts = m.HiddenCuts(column, bins, np.zeros(2, np.bool_), np.array([1, 0, 0, 0, 7, 0, 0, 0], np.uint64))
+    plan = dc_replace(hidden_sizes.sides_plan(rows.hidden, n_rows, 2), bound=2, most_sum=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hidden_passive, "sides_plan", lambda *_: plan)
+        sealed = keys[-1].seal_slots(np.tile(np.array([1, 2]), (n_rows, 1)), plan).encode()
+        answer = decode_answer(party.answer(encode(m.AskHiddenSides(0, 2, cuts, sealed))), 1 << 30)
+    read = keys[-1].public.read_slots(answer.sealed_sides, plan, 1, 1)
+    codes = rows.own.matrix.by_column[0] if rows.own.matrix.by_column.size else rows.own_codes[0]
+    np.testing.assert_array_equal(keys[-1].open_slots(read)[:, 0], (codes <= 0) + 2 * (codes <= 2))
+    assert rows.told_sides - before == 2 * n_rows
+
+
+@given(st.data())
+def test_no_division_of_the_rows_has_larger_nodes_than_the_sizes_say(data):
+    """Trees are divided as they may be; of every two siblings the smaller is asked for, the largest first."""
+    n, n_trees, depth = data.draw(st.integers(0, 300)), data.draw(st.integers(1, 3)), 4
+    sizes, trees = hidden_sizes.HiddenSizes(n_trees, 1, depth, n), [[n] for _ in range(n_trees)]
+    for level in range(1, depth):
+        asked = []
+        for tree, nodes in enumerate(trees):
+            lefts = [data.draw(st.integers(0, size)) for size in nodes]
+            asked += [min(left, size - left) for left, size in zip(lefts, nodes, strict=True)]
+            trees[tree] = [side for left, size in zip(lefts, nodes, strict=True) for side in (left, size - left)]
+        for place, size in enumerate(sorted(asked, reverse=True)):
+            assert size <= sizes.most_rows(level, place, n)
+
+
+def test_equal_nodes_are_as_large_as_the_sizes_say():
+    sizes = hidden_sizes.HiddenSizes(3, 1, 5, 64)
+    assert [sizes.most_rows(0, node, 64) for node in range(3)] == [64] * 3
+    for level in range(1, 5):
+        assert sizes.most_rows(level, sizes.nodes(level) - 1, 64) == 64 >> level
 
 
 def test_what_would_tell_nodes_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import DataError, PrivacyError
+from hedgerow.errors import DataError, ParameterError, PrivacyError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.wire import encode
@@ -192,6 +192,7 @@ def test_a_round_is_ended_that_was_begun():
         ({"n_trees": 10**9}, "sizes do not fit"),
         ({"groups": 1}, "sizes do not fit"),
         ({"run_sums": 1}, "sizes do not fit"),
+        ({"columns": -1}, "sizes do not fit"),
         ({"done": 1}, "trees that this party did not help to grow"),
         ({"done": 2**63}, "trees that this party did not help to grow"),
         ({"done": -1}, "trees that this party did not help to grow"),
@@ -200,6 +201,14 @@ def test_a_round_is_ended_that_was_begun():
 def test_a_run_begins_with_sizes_that_fit(change, match):
     party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
     refuses(party, replace(request, **change), match)
+
+
+@pytest.mark.parametrize("bound", [0, -5, 2**62 + 1])
+def test_sizes_that_no_row_could_be_sealed_with_are_refused_and_the_right_ones_are_taken_then(bound):
+    party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
+    with pytest.raises(ParameterError, match=r"bound of at least 1|does not fit 62 bits"):
+        party.answer(encode(replace(request, bound=bound)))
+    assert party.answer(encode(request))
 
 
 def test_a_run_goes_on_only_with_the_same_sizes_and_after_the_last_trees():
@@ -219,6 +228,19 @@ def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
     assert party.passive.told
     other = replace(moved.moves, left=changed(moved.moves.left, 0, int(moved.moves.left[0]) ^ 1))
     refuses(party, replace(moved, moves=other), "otherwise than this party told")
+
+
+def test_a_round_ends_with_a_step_that_was_refused_half_way_and_can_begin_again():
+    """Rows may have been moved by then: the same step once more would not be the same."""
+    party, request = stopped(step(m.AskSealedSums, 0, 1))
+    begun, first = party.passive.begun, stopped(step(m.AskSealedSums, 0, 0))[1]
+    party.passive.terms = dc_replace(party.passive.terms, fewest_rows=10**6)
+    refuses(party, request, "fewer rows than this party's policy allows", PrivacyError)
+    party.passive.terms = dc_replace(party.passive.terms, fewest_rows=1)
+    for more in (request, m.EndRound(0), stopped(step(m.AskSides, 0, 1))[1]):
+        refuses(party, more, "after a step that this party refused")
+    party.answer(encode(begun))
+    assert party.answer(encode(first))
 
 
 def test_columns_are_asked_for_first():

@@ -104,6 +104,10 @@ def test_with_hidden_rows_real_parties_make_the_same_model(tmp_path, made):
     assert whole.forest == simulated(world).forest
     said = json.loads((world.folder / "bob" / "manifest.json").read_text())["known"]
     assert not {"AskSealedSums", "AskSides"} & {line["message"] for line in said}
+    learnt = json.loads((world.folder / "alice" / "manifest.json").read_text())["learnt"]
+    sums = {entry["party"]: (entry["sums"], entry["bits_at_most"]) for entry in learnt["sums"]}
+    given = {name: json.loads((world.folder / name / "manifest.json").read_text())["given"] for name in PASSIVE}
+    assert sums == {name: (told["sums"], told["bits_at_most"]) for name, told in given.items()}
 
 
 def test_every_folder_has_a_manifest_and_a_log_that_holds(world):

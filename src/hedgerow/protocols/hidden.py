@@ -124,8 +124,7 @@ class HiddenRows(VerticalRows):
 
     def _by_size(self, nodes: Nodes) -> NDArray[np.int64]:
         """The order in which nodes are sealed: those with most rows first."""
-        sizes = [len(self.own.parts[0].rows(nodes.at(np.array([i])))) for i in range(len(nodes.tree))]
-        return np.argsort(-np.array(sizes, np.int64), kind="stable")
+        return np.argsort(-self.own.parts[0].sizes(nodes), kind="stable")
 
     def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
@@ -136,7 +135,10 @@ class HiddenRows(VerticalRows):
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
             most = MOST_SMALL + BYTES_A_SUM * 2 * len(step) * max(self.asked.values())
-            yield plan, self.ask(dict.fromkeys(self.asked, request), min(most, MOST_BYTES))
+            answers = self.ask(dict.fromkeys(self.asked, request), min(most, MOST_BYTES))
+            if plan is not None:
+                self._note(plan, len(step))
+            yield plan, answers
 
     def _vectors(self, nodes: Nodes, step: range) -> NDArray[np.int64]:
         """Gradients and hessians of all rows that count, zero outside each node."""

@@ -8,7 +8,6 @@ nodes in their steps, no more cuts than the level can have nodes, cuts of the ow
 """
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from hedgerow.errors import PrivacyError, ProtocolError
@@ -70,12 +69,21 @@ class HiddenPassiveRows(PassiveRows):
 
     def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
         """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""
-        begun = self._next(request)
-        step = self.to_come.pop(0)
+        begun = self._check_next(request)
+        self.underway = True
+        if self.finished:
+            self._start(request.round, begun.n_trees)
+            self.public = self.cipher.read_public_key(request.public_key, self.threads)
+        answer = self._summed(begun, request, self.to_come[0])
+        del self.to_come[0]
         if not self.to_come:
             self.level, self.n_cuts = request.level + 1, 0
             if self.level < self.params.max_depth:
                 self.to_come = list(self.hidden.steps(self.level, self.n_counted))
+        self.underway = False
+        return answer
+
+    def _summed(self, begun: BeginSealed, request: AskHiddenSums, step: range) -> SealedSums:
         self.returned += 2 * len(step) * int(self.widths.sum())
         if self.returned > self.most_sums or KINDS * self.returned > begun.run_sums:
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
@@ -86,19 +94,19 @@ class HiddenPassiveRows(PassiveRows):
         sealed = self.public.read_rows(request.sealed_gradients, plan)
         return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())
 
-    def _next(self, request: AskHiddenSums) -> BeginSealed:
-        """Begin the next round, or go on with the steps of this one."""
+    def _check_next(self, request: AskHiddenSums) -> BeginSealed:
+        """The step must be the first of the next round, or the next of this one."""
         if self.begun is None:
             raise ProtocolError("The active party asks for sums before the run has begun.")
-        if (request.level, request.first) == (0, 0) and self.finished and request.round == self.round + 1:
-            self._start(request.round, self.begun.n_trees)
-            self.public = self.cipher.read_public_key(request.public_key, self.threads)
-            request = replace(request, public_key=b"")
-        first = self.to_come[0].start if not self.finished and self.to_come else -1
-        if (request.round, request.level, request.first) != (self.round, self.level, first):
+        expected = (self.round, self.level, self.to_come[0].start if not self.finished and self.to_come else -1)
+        if self.finished:
+            self._check_start(self.round + 1)
+            expected = (self.round + 1, 0, 0)
+        if (request.round, request.level, request.first) != expected:
             raise ProtocolError("The active party asks for another step than the next.")
-        if request.public_key:
+        if request.public_key and not self.finished:
             raise ProtocolError("The active party changes its key in the middle of a round.")
+        self._check_whole()
         return self.begun
 
     def _start(self, round_: int, n_trees: int) -> None:  # noqa: ARG002  # nodes of all trees look alike
@@ -114,19 +122,21 @@ class HiddenPassiveRows(PassiveRows):
         """What becomes known to the active party: the sides of the rows for which it sealed a one."""
         if self.finished or not self.level or (request.round, request.level) != (self.round, self.level):
             raise ProtocolError("The active party asks for sides of another step than this one.")
+        self._check_whole()
         cuts = self._own_cuts(request.cuts)
-        self.n_cuts += len(cuts.column)
-        fits = len(cuts.column) <= self.hidden.cuts_together and self.n_cuts <= self.hidden.most_cuts(self.level - 1)
-        if not fits:
+        n_cuts = self.n_cuts + len(cuts.column)
+        if len(cuts.column) > self.hidden.cuts_together or n_cuts > self.hidden.most_cuts(self.level - 1):
             raise ProtocolError("The active party cuts more nodes than a level can have.")
         own_choice = np.concatenate([part.sides(cuts).reshape(len(cuts.column), -1) for part in self.parts], axis=1).T
         plan = sides_plan(self.hidden, len(own_choice), len(cuts.column))
-        self.told_sides += plan.rows
-        if KINDS * self.told_sides > plan.run_sums:
+        # What is sealed for one row cannot be seen, so it may be the sides of the row at all these cuts.
+        told = self.told_sides + own_choice.size
+        if KINDS * told > plan.run_sums:
             raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
         sealed = self.public.read_slots(request.sealed_members, plan, len(cuts.column))
         answer = HiddenSides(self.public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
         self.cuts.append(self._numbered(cuts))
+        self.n_cuts, self.told_sides = n_cuts, told
         return answer
 
     def _own_cuts(self, listed: HiddenCuts) -> Cuts:

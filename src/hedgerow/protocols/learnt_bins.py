@@ -103,16 +103,16 @@ class LearntBins:
         """New trees; what earlier ones told stays known."""
         self._known, self._sibling, self._is_asked = {}, {}, False
 
-    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> bool:
-        """Sums of these nodes, and with them those of their siblings; says whether passive parties were asked.
+    def sums(self, nodes: Nodes, opened: Ints, part: Part, gradients: NDArray[Any]) -> None:
+        """Sums of these nodes, and with them those of their siblings.
 
-        If they were not, all rows of the root stand in the last bins, which nobody sums.
+        If passive parties were not asked, all rows of the root stand in the last bins, which nobody sums.
         """
         told = opened[:, self.at]
         told[:, self.at < 0] = 0
         self._is_asked = self._is_asked or bool(np.delete(told, self.ends - 1, axis=1).any())
         if not self._is_asked:
-            return False
+            return
         if not self.full.any():
             self.full = told[0, :, 1].copy()
         asked = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
@@ -124,7 +124,6 @@ class LearntBins:
         for (tree, node), sums in new.items():
             self._exclude(part.rows(_one(tree, node)), sums, gradients[tree])
         self._known |= new
-        return True
 
     def _exclude(self, rows: NDArray[np.uint32], sums: Ints, gradients: NDArray[Any]) -> None:
         """Rows of a node are not in bins with less than their own sums; one that is alone in a bin is in no other."""

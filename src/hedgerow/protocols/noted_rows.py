@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.protocols.learnt_bins import LearntBins
-from hedgerow.protocols.vertical import Asked, VerticalRows
+from hedgerow.protocols.vertical import VerticalRows
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -25,14 +25,15 @@ class NotedRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """The sums, noted."""
-        rows, part = self.rows, self.rows.own.parts[0]
-        out = rows.histograms(nodes)
-        told = self.learnt.sums(nodes, out, part, rows.own_gradients)
-        plan = Asked.of(rows.begin, part, nodes, rows.cipher.seals_once).plan
-        if told and plan is not None:
-            for party, groups in rows.asked.items():
-                self.learnt.count(party, 2 * len(nodes.tree) * groups, rows.cipher.room(plan, groups))
+        out = self.rows.histograms(nodes)
+        self._count()
+        self.learnt.sums(nodes, out, self.rows.own.parts[0], self.rows.own_gradients)
         return out
+
+    def _count(self) -> None:
+        for told in self.rows.opened:
+            self.learnt.count(*told)
+        self.rows.opened.clear()
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:
         """As without a note."""
@@ -50,8 +51,9 @@ class NotedRows:
         return self.rows.leaf_sums(leaves)
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
-        """As without a note."""
+        """As without a note, but for how much was opened."""
         self.rows.finish_round(leaves, values)
+        self._count()
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """As without a note."""

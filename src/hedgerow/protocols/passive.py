@@ -33,7 +33,7 @@ from hedgerow.messages import (
 from hedgerow.parts import Part
 from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
-from hedgerow.privacy.agreed import Selection
+from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
@@ -119,6 +119,8 @@ class PassiveRows:
         self.kept: list[OwnCuts] = [] if keeps is None else keeps.read()
         self.begun: BeginSealed | None = None
         self.round, self.level, self.finished = -1, 0, True
+        self.underway = False
+        """Whether a step was begun and not answered, because it was refused on the way: the round cannot go on."""
         self.returned = terms.given
         """Sums given so far, also by processes before this one."""
         self.told_sides = terms.told
@@ -141,11 +143,12 @@ class PassiveRows:
         if not fits or request.groups < width or request.run_sums < least:
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         self._check_sizes(request)
+        self._check_room(request)
         if not max(self.reached - 1, 0) <= request.done <= len(self.kept):
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
         del self.kept[request.done :]
         self.most_sums = REPEATS * least
-        self.begun, self.round, self.finished = request, request.done - 1, True
+        self.begun, self.round, self.finished, self.underway = request, request.done - 1, True, False
         return Done()
 
     def _least(self, n_trees: int) -> int:
@@ -161,9 +164,20 @@ class PassiveRows:
         if now != before and not shrunk:
             raise ProtocolError("The active party changes the sizes of the run in its middle.")
 
+    def _check_room(self, request: BeginSealed) -> None:
+        """Sizes with which not even one row could be sealed are none."""
+        if request.columns < len(self.widths):
+            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        if self.widths.size:
+            bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
+            one = RowsPlan(rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums)
+            self.cipher.ensure_rows(one)
+
     def sums(self, request: AskSealedSums) -> SealedSums | CountedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
-        begun = self._follow(request)
+        begun = self._check_step(request)
+        self.underway = True
+        self._follow(request, begun)
         self._take_key(request)
         nodes = nodes_of(request.nodes.tree, request.nodes.node)
         if not len(nodes.tree) or not _native.name_nodes(self.status, nodes, (LOWEST,), ASKED):
@@ -171,6 +185,7 @@ class PassiveRows:
         self._check_rows(self.parts[0].sizes(nodes))
         self.level = request.level + 1
         sealed = self._sealed_sums(begun, request, nodes)
+        self.underway = False
         return SealedSums(sealed) if self.params.min_child_rows == 1 else CountedSums(sealed, self._counts(nodes))
 
     def _check_rows(self, sizes: NDArray[np.int64]) -> None:
@@ -206,17 +221,32 @@ class PassiveRows:
         sealed = self.public.read_rows(self.sealed_gradients, asked.plan)
         return self.public.group_sums(sealed, self.selection, asked.nodes).encode()
 
-    def _follow(self, request: AskSealedSums) -> BeginSealed:
-        """Begin the next round, or move the rows as told."""
+    def _check_step(self, request: AskSealedSums) -> BeginSealed:
+        """The step must be the next, of a round in which nothing was refused half-way."""
         if self.begun is None:
             raise ProtocolError("The active party asks for sums before the run has begun.")
-        if request.level == 0 and self.finished and request.round == self.round + 1:
-            self._start(request.round, self.begun.n_trees)
+        if self.finished and request.level == 0 and request.round == self.round + 1:
+            self._check_start(request.round)
         elif request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError("The active party asks for another step than the next.")
+        self._check_whole()
+        return self.begun
+
+    def _check_start(self, round_: int) -> None:
+        self._check_round(round_)
+        if not self.terms.asked(round_):
+            raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
+
+    def _check_whole(self) -> None:
+        if self.underway:
+            raise ProtocolError("The active party goes on after a step that this party refused; it has to begin again.")
+
+    def _follow(self, request: AskSealedSums, begun: BeginSealed) -> None:
+        """Begin the next round, or move the rows as told."""
+        if self.finished:
+            self._start(request.round, begun.n_trees)
         elif len(request.moves.tree):
             self._move(request.moves)
-        return self.begun
 
     def _take_key(self, request: AskSealedSums) -> None:
         """One key for each tree, given with its first step."""
@@ -226,9 +256,6 @@ class PassiveRows:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
 
     def _start(self, round_: int, n_trees: int) -> None:
-        self._check_round(round_)
-        if not self.terms.asked(round_):
-            raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
         self.round, self.level, self.depth, self.finished = round_, 0, 0, False
         self.parts = parts_of(self.own, self.held_out, n_trees, self.draw, round_, self.threads)
         self.status = np.zeros((n_trees, 64), np.uint8)
@@ -282,6 +309,7 @@ class PassiveRows:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
         if self.finished or (request.round, request.level) != (self.round, self.level):
             raise ProtocolError("The active party asks for sides of another step than this one.")
+        self._check_whole()
         listed = request.cuts
         n = len(listed.tree)
         alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
@@ -328,6 +356,7 @@ class PassiveRows:
             self._pass(request.round)
         if request.round != self.round:
             raise ProtocolError("The active party ends another round than this one.")
+        self._check_whole()
         if not self.finished:
             self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
             self.reached = max(self.reached, len(self.kept))

@@ -178,6 +178,8 @@ class VerticalRows:
             self.secret: SecretKey = self.cipher.new_key(self.own.threads)
         self.own_gradients = _native.narrow(self.own.pairs, self.bits)
         self.moves = NO_MOVES
+        self.opened: list[tuple[str, int, int]] = []
+        """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
@@ -219,7 +221,14 @@ class VerticalRows:
             if plan is not None:
                 sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
                 opened[party] = self.secret.open_sums(sums)
+        if plan is not None:
+            self._note(plan, len(request.nodes.tree))
         return opened
+
+    def _note(self, plan: RowsPlan, n_nodes: int) -> None:
+        """So much could be opened of every party that was asked."""
+        room = self.cipher.room
+        self.opened += [(party, 2 * n_nodes * n, room(plan, n)) for party, n in self.asked.items()]
 
     def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Own and opened sums side by side, in the order of all columns; each node's total last."""
