@@ -47,7 +47,7 @@ class Followed(NamedTuple):
     """Those of the levels so far."""
     finished: bool = False
 
-    def step(self, request: AskHistograms | AskLeafSums) -> "Told":
+    def step(self, request: AskHistograms | AskLeafSums) -> "Way":
         """The next step of this round, or the first of the next: cuts, then nodes to be summed, or all leaves."""
         before = self._place(request)
         leaves = isinstance(request, AskLeafSums)
@@ -58,19 +58,19 @@ class Followed(NamedTuple):
         status, sizes = before.checked(cuts, nodes, leaves, most_nodes)
         all_cuts = before.cuts if cuts is None else (*before.cuts, cuts)
         place = Followed(self.plan, self.grid, before.round, status, sizes, most_nodes, request.level + 1, all_cuts)
-        return Told(place, cuts, nodes)
+        return Way(place, cuts, nodes)
 
-    def finish(self, request: FinishRound) -> "Told":
+    def finish(self, request: FinishRound) -> "Way":
         """The values of all leaves; a second time nothing more is done."""
         if not self.level or (request.round, request.level) != (self.round, self.level):
             raise ProtocolError("The driver finishes a round that this party did not grow.")
         leaves = nodes_of(request.leaves.tree, request.leaves.node)
         if self.finished:
-            return Told(self, None, leaves)
+            return Way(self, None, leaves)
         self.checked(None, leaves, True, self.most_nodes)
         if len(request.values) != len(leaves.tree):
             raise ProtocolError("The driver's values are not as many as the leaves.")
-        return Told(self._replace(finished=True), None, leaves)
+        return Way(self._replace(finished=True), None, leaves)
 
     def _place(self, request: AskHistograms | AskLeafSums) -> "Followed":
         """Where the request goes on: here, or at the roots of the round that it begins."""
@@ -108,8 +108,8 @@ class Followed(NamedTuple):
         return status, sizes
 
 
-class Told(NamedTuple):
-    """What a party was told in one step: where that leads, the cuts if there are any, and the nodes or leaves."""
+class Way(NamedTuple):
+    """Where a request leads, by which cuts if there are any, and the nodes or leaves that it names."""
 
     place: Followed
     cuts: Cuts | None
@@ -146,14 +146,14 @@ def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
     return last
 
 
-def follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Told:
+def follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
     """Where a request leads; it is worked out again unless the last one was this one, at this place."""
-    last_place, last_request, told = _last[0]
-    if told is None or place is not last_place or request is not last_request:
-        told = place.finish(request) if isinstance(request, FinishRound) else place.step(request)
-        _last[0] = (place, request, told)
-    return told
+    last_place, last_request, way = _last[0]
+    if way is None or place is not last_place or request is not last_request:
+        way = place.finish(request) if isinstance(request, FinishRound) else place.step(request)
+        _last[0] = (place, request, way)
+    return way
 
 
 _begun: list[Followed | None] = [None]
-_last: list[tuple[Followed | None, Request | None, Told | None]] = [(None, None, None)]
+_last: list[tuple[Followed | None, Request | None, Way | None]] = [(None, None, None)]

@@ -54,8 +54,8 @@ Finding = Aligning | m.AskProofs | m.AskCommonColumns
 STEPS = (m.AskHistograms, m.AskLeafSums, m.FinishRound)
 """What a party is asked again and again; these are looked for first."""
 
-
 Reply = m.Answer | Unsummed | Unhidden
+"""An answer before it leaves, or as much of it as a party makes by itself."""
 
 
 @dataclass(frozen=True, eq=False)
