@@ -17,7 +17,6 @@ Sees in the clear.  Driver: over all parties together the number of rows per pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.messages import AskCounts, AskLocalCuts, AskMoments, ClassLabel, LocalCuts
 from hedgerow.plan import Goal, Plan
 from hedgerow.protocols.agreeing import Common
+from hedgerow.protocols.asked_counts import NO_COLUMN, asked_by
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
@@ -215,30 +215,23 @@ class OwnRows:
 
     def counts(self, request: AskCounts) -> NDArray[np.int64]:
         """Own rows with each prefix."""
-        column, shift = request.column, request.shift
-        if not len(column) == len(request.prefix) == len(shift) or (len(column) and not self._known(column, shift)):
-            raise ProtocolError("Counts were asked for of a column that is not there.")
-        self._sort(np.unique(column).tolist())
-        edges = np.flatnonzero((np.diff(column) != 0) | (np.diff(shift.astype(np.int64)) != 0)) + 1
-        ends = pairwise([0, *edges.tolist(), len(column)]) if len(column) else ()
-        spans = [(int(column[a]), int(shift[a]), slice(a, b)) for a, b in ends]
-        asked = [(self._keys[c], request.prefix[at], digits) for c, digits, at in spans if digits < KEY_BITS]
-        out = np.empty(len(column), np.int64)
-        out[shift < KEY_BITS] = _native.count_prefixes(asked, self.threads)
-        for c, digits, at in spans:
-            if digits == KEY_BITS:
-                out[at] = self._present(c)
-            elif gaps := self._gaps(c):
-                out[at] += gaps * (request.prefix[at] == ZERO_KEY >> digits)
+        asked = asked_by(request)
+        if asked.columns and not 0 <= asked.columns[0] <= asked.columns[-1] <= self.table.n_columns + VALID_WEIGHT:
+            raise ProtocolError(NO_COLUMN)
+        self._sort(asked.columns)
+        keys = self._keys
+        prefixes = [(keys[run.column], run.prefixes, run.digits) for run in asked.runs if run.digits < KEY_BITS]
+        found = _native.count_prefixes(prefixes, self.threads)
+        if len(prefixes) == len(asked.runs) and self._columns is None:
+            return found
+        out = np.empty(len(request.column), np.int64)
+        out[request.shift < KEY_BITS] = found
+        for run in asked.runs:
+            if run.digits == KEY_BITS:
+                out[run.at] = self._present(run.column)
+            elif gaps := self._gaps(run.column):
+                out[run.at] += gaps * (run.prefixes == ZERO_KEY >> run.digits)
         return out
-
-    def _known(self, column: NDArray[np.int32], shift: NDArray[np.uint8]) -> bool:
-        return bool(
-            column.min() >= 0
-            and (column[1:] >= column[:-1]).all()
-            and column.max() <= self.table.n_columns + VALID_WEIGHT
-            and shift.max() <= KEY_BITS
-        )
 
     def _sort(self, columns: Sequence[int]) -> None:
         """The keys of these columns, from now on."""

@@ -27,29 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.errors import PartyLost, ProtocolError
-from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, NodeList
+from hedgerow.errors import PartyLost
+from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound, NodeList
 from hedgerow.plan import FEWEST_MASKED, Plan
+from hedgerow.protocols import followed
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import drawn
-from hedgerow.protocols.told_cuts import LOWEST, cut_list, nodes_of
+from hedgerow.protocols.told_cuts import cut_list, nodes_of
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
 from hedgerow.trees.local import Gradients, LocalRows, Step
 from hedgerow.trees.splits import Cuts, Nodes
-
-WRONG = {
-    1: "The driver cuts a node that is not at the lowest level, or twice.",
-    2: "The driver numbers the children of its cuts in another order than agreed.",
-    3: "The driver cuts a column that is not among the agreed ones.",
-    4: "The driver cuts at a place that is not on the agreed cut points.",
-    5: "The driver asks for nodes that are not at the lowest level, or twice.",
-    6: "The leaves that the driver names do not divide the rows of this party.",
-}
-"""What `follow_step` finds."""
-
 
 _NONE, _FEW = np.empty(0, np.int64), np.empty(0, np.int32)
 NO_CUTS = Cuts(Nodes(_NONE, _NONE), _NONE, _FEW, _FEW, np.empty(0, np.bool_), np.empty((0, 4), np.uint64))
@@ -158,33 +148,25 @@ class HorizontalRows:
 
 
 class Growing:
-    """A party's side: its rows on their way down the trees, and the checks of what it is told."""
+    """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
 
     def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
-        self.plan, self.grid, self.rows, self.metric = plan, grid, rows, metric
-        self.n_trees = len(rows.own.scores)
+        self.grid, self.rows, self.metric = grid, rows, metric
+        self.place = followed.begin(plan, grid, len(rows.own.scores), first_round)
         self.counted = plan.params.min_child_rows > 1
         self.clipped = 0
         """Gradients that were cut off before this round."""
-        self._start(first_round)
-
-    def _start(self, round_: int) -> None:
-        self.round, self.level, self.depth, self.finished = round_, 0, 0, False
-        self.status = np.zeros((self.n_trees, 64), np.uint8)
-        self.status[:, 0] = LOWEST
-        self.sizes, self.most_nodes = np.ones(self.n_trees, np.int64), 1
-        self.cuts: list[Cuts] = []
 
     def step(self, request: AskHistograms | AskLeafSums) -> Step:
         """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
-        begins, leaves = self._begin(request), isinstance(request, AskLeafSums)
-        listed = request.leaves if isinstance(request, AskLeafSums) else request.nodes
-        nodes = nodes_of(listed.tree, listed.node)
-        cuts = self._told_cuts(request.cuts) if len(request.cuts.tree) else None
-        self._check(cuts, nodes, leaves)
-        if cuts is not None:
-            self.cuts.append(cuts)
-            self.depth += 1
+        before, leaves = self.place, isinstance(request, AskLeafSums)
+        self.place, cuts, nodes = followed.follow(before, request)
+        begins: Gradients | None = None
+        if request.level == 0:
+            again = before.level > 0 and request.round == before.round
+            begins = self.rows.put_at_roots(request.round)
+            if begins is not None or not again:
+                self.clipped = self.rows.clipped
         return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
 
     def gradients(self, step: Step) -> tuple[Step, bytes]:
@@ -195,74 +177,21 @@ class Growing:
 
     def finish(self, request: FinishRound) -> NDArray[np.int64]:
         """Add the values to own scores; own sums of the metric. A second time only the sums."""
-        if not self.level or (request.round, request.level) != (self.round, self.level):
-            raise ProtocolError("The driver finishes a round that this party did not grow.")
-        if not self.finished:
-            leaves = nodes_of(request.leaves.tree, request.leaves.node)
-            self._check(None, leaves, True)
-            if len(request.values) != len(leaves.tree):
-                raise ProtocolError("The driver's values are not as many as the leaves.")
+        again = self.place.finished
+        self.place, _, leaves = followed.follow(self.place, request)
+        if not again:
             self.rows.finish_round(leaves, request.values)
-            self.finished = True
         sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
         return np.array([self.rows.clipped - self.clipped, *sums], np.int64)
 
     def digest(self, request: FinishRound) -> Callable[[], str]:
         """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
-        return partial(_told_digest, self.grid, self.cuts, request)
+        return partial(_told_digest, self.grid, self.place.cuts, request)
 
     def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
         if self.rows.held_out is None:
             return np.zeros(metric.n_sums, np.int64)
-        return self.rows.held_out_sums(metric, self.round + 1)
-
-    def _begin(self, request: AskHistograms | AskLeafSums) -> Gradients | None:
-        """The next step of this round, or the first of the next: then the gradients that it needs."""
-        begins: Gradients | None = None
-        if request.level == 0 and request.round == self.round + self.finished and (self.finished or self.level < 2):
-            if request.round >= self.plan.params.n_estimators:
-                raise ProtocolError(
-                    f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
-                )
-            again = self.level > 0 and request.round == self.round
-            self._start(request.round)
-            begins = self.rows.put_at_roots(request.round)
-            if begins is not None or not again:
-                self.clipped = self.rows.clipped
-        elif request.round != self.round or request.level != self.level or self.finished:
-            raise ProtocolError(
-                f"The driver asks for step {request.level} of round {request.round}; "
-                f"this party is at step {self.level} of round {self.round}."
-            )
-        self.level = request.level + 1
-        return begins
-
-    def _told_cuts(self, listed: CutList) -> Cuts:
-        """Cuts as told, if they are no deeper than agreed."""
-        n, child, column, bin_, missing_left = (
-            len(listed.tree),
-            listed.child,
-            listed.column,
-            listed.bin,
-            listed.missing_left,
-        )
-        alike = len(listed.node) == len(child) == len(column) == len(bin_) == len(missing_left) == n
-        if not alike or len(listed.left_bins) != 4 * n:
-            raise ProtocolError("The driver's cuts are not well formed.")
-        if self.level == 1 or self.depth >= self.plan.params.max_depth:
-            raise ProtocolError(f"The driver cuts deeper than the {self.plan.params.max_depth} levels of the plan.")
-        sets = listed.left_bins.reshape(n, 4)
-        cuts = Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets)
-        self.most_nodes += 2 * n
-        if self.most_nodes >= self.status.shape[1]:
-            self.status = np.concatenate([self.status, np.zeros((self.n_trees, 64 + 2 * n), np.uint8)], axis=1)
-        return cuts
-
-    def _check(self, cuts: Cuts | None, nodes: Nodes, leaves: bool) -> None:
-        """Cuts on the agreed grid and at the lowest level; nodes not summed before, or leaves that divide the rows."""
-        wrong = _native.follow_step(self.status, self.sizes, cuts, self.grid, nodes, leaves)
-        if wrong:
-            raise ProtocolError(WRONG[wrong])
+        return self.rows.held_out_sums(metric, self.place.round + 1)
 
 
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:

@@ -189,7 +189,7 @@ class Sealing(Hiding):
         """Nobody shares pads here."""
         raise PrivacyError("Sums are sealed for the opener in this run, and leave in no other way.")
 
-    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:  # noqa: ARG002
+    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int]) -> Answer:
         """A part of the sum over these parties, which nobody but the opener could read."""
         self._check(parties)
         if self.public is None:

@@ -5,11 +5,13 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow import messages as m
@@ -24,6 +26,7 @@ from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, ow
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
+from hedgerow.protocols.followed import Followed
 from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
@@ -35,7 +38,7 @@ from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import drawn
-from hedgerow.protocols.unsummed import Unsummed, worked_out
+from hedgerow.protocols.unsummed import Begun, Unhidden, Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
@@ -47,6 +50,12 @@ BEGUN = "cut points and ranges"
 
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
+
+STEPS = (m.AskHistograms, m.AskLeafSums, m.FinishRound)
+"""What a party is asked again and again; these are looked for first."""
+
+Reply = m.Answer | Unsummed | Unhidden
+"""An answer before it leaves, or as much of it as a party makes by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +102,22 @@ class Party:
         """The answer to one frame."""
         return worked_out([self.begin(frame)], self.threads)[0]
 
-    def begin(self, frame: bytes) -> bytes | Unsummed:
-        """The answer to one frame, or where its rows are to be summed all that comes before; see `worked_out`.
+    def begin(self, frame: bytes) -> Begun:
+        """The answer to one frame, or where sums are to be made or hidden all that comes before; see `worked_out`.
 
         Every request is noted when it comes.
         """
         try:
             request = decode_request(frame, self.most_bytes)
             self._note("received", request, frame)
-            reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
+            if isinstance(request, STEPS) or not isinstance(request, Finding):
+                reply = self._heard(request, frame)
+            else:
+                reply = self._align(request)
         except HedgerowError as error:
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
-        return reply if isinstance(reply, Unsummed) else self.sent(reply)
+        return self.sent(reply) if isinstance(reply, m.Answer) else reply
 
     def sent(self, reply: m.Answer) -> bytes:
         """An answer as it leaves; every one is noted before."""
@@ -124,13 +136,17 @@ class Party:
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
-    def _heard(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
+    def _heard(self, request: m.Request, frame: bytes) -> Reply:
         """The answer to what all parties are told alike."""
-        if not isinstance(request, (m.Propose, m.Introduce)):
+        if isinstance(request, STEPS):
+            self._introduced.hear(frame)
+            if self.plan.method == "horizontal" and not self.plan.opener:
+                return self._step(request, frame)
+        elif not isinstance(request, (m.Propose, m.Introduce)):
             self._introduced.hear(frame)
         return self._reply(request, frame)
 
-    def _reply(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
+    def _reply(self, request: m.Request, frame: bytes) -> Reply:
         if isinstance(request, m.Propose):
             return self._consent(request)
         if isinstance(request, m.Introduce):
@@ -139,10 +155,12 @@ class Party:
             return self._lead(request)
         return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
 
-    def _asked(self, request: m.Request, frame: bytes) -> m.Answer | Unsummed:
+    def _asked(self, request: m.Request, frame: bytes) -> Reply:
         summed = self.plan.method == "horizontal"
-        if summed and isinstance(request, Summing):
-            return self._sums(request, frame)
+        if summed and isinstance(request, STEPS):
+            return self._step(request, frame)
+        if summed and isinstance(request, (m.AskCounts, m.AskMoments)):
+            return self._setup_sums(request, frame)
         if isinstance(request, m.Agree) and self.plan.method != "vertical":
             return self._agree(request, frame)
         if summed and isinstance(request, m.Begin):
@@ -327,46 +345,49 @@ class Party:
         """What the gradients of the next round depend on."""
         self.state = hashlib.sha256(self.state + trees).digest()
 
-    def _sums(self, request: Summing, frame: bytes) -> m.Answer | Unsummed:
-        if isinstance(request, (m.AskCounts, m.AskMoments)):
-            return self._setup_sums(request, frame)
-        if self.growing is None:
+    def _step(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound, frame: bytes) -> Reply:
+        growing, plan = self.growing, self.plan
+        if growing is None:
             raise ProtocolError("The driver asks for trees before they have begun.")
-        self._check_set(request)
+        self._check_set(request, growing.place)
         if request.level == 0:
             self.journal.begin(self.state)
         # Where the set may shrink, a step is known by everything but its set.
-        goes_on = self._goes_on
+        goes_on = plan.on_loss == "continue"
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
         if isinstance(request, m.FinishRound):
-            return self._finish(request, content, self.growing)
-        step = self.growing.step(request)
+            return self._finish(request, content, growing)
+        step = growing.step(request)
         gives = self.hiding.own_number in request.parties
-        if gives and step.begins is not None and self.plan.sets_change:
-            step, digest = self.growing.gradients(step)
+        if gives and step.begins is not None and plan.sets_change:
+            step, digest = growing.gradients(step)
             self.journal.give(request.round, digest, request.parties)
         if self.owner.durable:
             self.log.sync()
         if isinstance(self.hiding, Sealing):
-            words = self.growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
-            return self.hiding.sums(words, request.parties, self.told) if gives else m.Done()
+            words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
+            return self.hiding.sums(words, request.parties) if gives else m.Done()
         pads = self.hiding.pads(request.parties, self.told) if gives else None
-        return Unsummed(self.growing.rows, step, pads, gives, self.sent)
+        return Unsummed(growing.rows, step, pads, gives, self.sent)
 
-    def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> m.Answer:
-        again = growing.finished
+    def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> Reply:
+        again = growing.place.finished
         words = growing.finish(request)
         if not again:
             self._finished(request, content, growing)
         if self.owner.durable:
             self.log.sync()
-        if self.hiding.own_number not in request.parties:
-            return m.Done()
-        return self.hiding.sums(words, request.parties, self.told)
+        return self._hidden(words, request.parties) if self.hiding.own_number in request.parties else m.Done()
 
-    def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> m.Answer:
+    def _hidden(self, own_words: NDArray[np.int64], parties: Sequence[int]) -> Reply:
+        """Own sums on their way out, as the plan says."""
+        if isinstance(self.hiding, Sealing):
+            return self.hiding.sums(own_words, parties)
+        return Unhidden(own_words, self.hiding.pads(parties, self.told), True, self.sent)
+
+    def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> Reply:
         own = self._agreed
         if self.growing is not None:
             raise ProtocolError("The driver asks for counts after the trees have begun.")
@@ -377,31 +398,27 @@ class Party:
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
         self.journal.answer(SETUP, step, frame, self.present, False)
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
-        return self.hiding.sums(words, self.present, self.told)
+        return self._hidden(words, self.present)
 
-    def _check_set(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound) -> None:
+    def _check_set(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound, now: Followed) -> None:
         """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out."""
-        parties, finishes, goes_on = tuple(request.parties), isinstance(request, m.FinishRound), self._goes_on
+        parties, finishes = request.parties, isinstance(request, m.FinishRound)
         if not finishes and request.level > 0:
             if parties != self.round_set:
                 raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
             return
-        now = self.growing
-        again = now is not None and not now.finished and now.level == 1 and request.round == now.round
+        goes_on = self.plan.on_loss == "continue"
+        again = not now.finished and now.level == 1 and request.round == now.round
         drawn_now = self.alive if finishes else drawn(self.plan, request.round, self.alive)
         expected = self.round_set if again and goes_on and not finishes else drawn_now
-        if parties != expected and not (goes_on and set(parties) < set(expected)):
-            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-        gone = set(expected) - set(parties)
-        self.alive = tuple(p for p in self.alive if p not in gone)
-        if gone:
+        if parties != expected:
+            if not (goes_on and set(parties) < set(expected)):
+                raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+            gone = set(expected) - set(parties)
+            self.alive = tuple(p for p in self.alive if p not in gone)
             self.journal.leave_out([self.plan.names[p] for p in self.alive])
         if not finishes:
             self.round_set = parties
-
-    @property
-    def _goes_on(self) -> bool:
-        return self.plan.on_loss == "continue"
 
     def _keep(self, model: bytes) -> m.Done:
         """The finished model; refused if its trees are not those that this party helped to grow."""

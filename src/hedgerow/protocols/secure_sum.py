@@ -147,10 +147,6 @@ class Hiding:
         self._set: tuple[int, ...] = ()
         """The set of parties last summed over, and what is made of it below."""
 
-    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int], told: Told) -> Answer:
-        """A part of the sum over these parties: masked for each other one, or plain where that was accepted."""
-        return given([(own_words, self.pads(parties, told))], self.threads)[0]
-
     def pads(self, parties: Sequence[int], told: Told) -> masks.Pads | None:
         """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
         if self._set != tuple(parties):

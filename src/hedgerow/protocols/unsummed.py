@@ -1,4 +1,4 @@
-"""Answers whose sums are still to be made, so that parties of one process make theirs together.
+"""Answers whose sums are still to be made or hidden, so that parties of one process do that together.
 
     party 1    begins: checks what it is told, writes it down  |
     party 2    begins                                          |  one call sums everybody's rows, one hides all sums
@@ -11,11 +11,27 @@ Sees in the clear.  Nobody more than if each had answered by itself: a party's s
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hedgerow import _native
 from hedgerow.messages import Answer, Done
 from hedgerow.privacy.masks import Pads
 from hedgerow.protocols import secure_sum
 from hedgerow.trees.local import LocalRows, Step
+
+Sent = Callable[[Answer], bytes]
+
+
+class Unhidden(NamedTuple):
+    """A party's sums, and how they leave."""
+
+    own_words: NDArray[np.int64]
+    pads: Pads | None
+    """What hides the sums; nothing where plain ones were accepted."""
+    gives: bool
+    """Whether the party's sums were asked for."""
+    sent: Sent
 
 
 class Unsummed(NamedTuple):
@@ -24,17 +40,23 @@ class Unsummed(NamedTuple):
     rows: LocalRows
     step: Step
     pads: Pads | None
-    """What hides the sums; nothing where plain ones were accepted."""
     gives: bool
-    """Whether the party's sums were asked for."""
-    sent: Callable[[Answer], bytes]
+    sent: Sent
+
+    def summed(self, words: NDArray[np.int64], clipped: int) -> Unhidden:
+        """Once the step was taken."""
+        return Unhidden(self.rows.taken(self.step, words, clipped), self.pads, self.gives, self.sent)
 
 
-def worked_out(begun: Sequence[bytes | Unsummed], threads: int) -> list[bytes]:
+Begun = bytes | Unsummed | Unhidden
+"""An answer, or as much of it as a party has made."""
+
+
+def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     """The answers, in order. What leaves each party: its own sums, hidden as it said."""
-    waiting = [each for each in begun if isinstance(each, Unsummed)]
-    taken = _native.take_steps([each.step for each in waiting], threads) if waiting else []
-    own = [each.rows.taken(each.step, *found) for each, found in zip(waiting, taken, strict=True)]
-    parts = [(words, each.pads) for words, each in zip(own, waiting, strict=True) if each.gives]
+    steps = [each.step for each in begun if isinstance(each, Unsummed)]
+    taken = iter(_native.take_steps(steps, threads) if steps else ())
+    summed = [each.summed(*next(taken)) if isinstance(each, Unsummed) else each for each in begun]
+    parts = [(each.own_words, each.pads) for each in summed if isinstance(each, Unhidden) and each.gives]
     answers = iter(secure_sum.given(parts, threads))
-    return [each if isinstance(each, bytes) else each.sent(next(answers) if each.gives else Done()) for each in begun]
+    return [each if isinstance(each, bytes) else each.sent(next(answers) if each.gives else Done()) for each in summed]

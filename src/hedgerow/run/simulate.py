@@ -22,7 +22,7 @@ from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.passive import Keeps
-from hedgerow.protocols.unsummed import Unsummed, worked_out
+from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.boost import Callback
@@ -118,7 +118,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     sim = simulation
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
-    begin: dict[str, Callable[[bytes], bytes | Unsummed]] = {}
+    begin: dict[str, Callable[[bytes], Begun]] = {}
     kept = sim.parts if plan.method == "vertical" else {}
     for name in plan.answering:
         identity = sim.identities[name]
@@ -150,10 +150,10 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     return model, state
 
 
-def _named(name: str, begin: Callable[[bytes], bytes | Unsummed]) -> Callable[[bytes], bytes | Unsummed]:
+def _named(name: str, begin: Callable[[bytes], Begun]) -> Callable[[bytes], Begun]:
     """What a party says of its rows, with its name before it."""
 
-    def named(frame: bytes) -> bytes | Unsummed:
+    def named(frame: bytes) -> Begun:
         try:
             return begin(frame)
         except DataError as error:

@@ -35,6 +35,11 @@ class Grid:
     """Whether a column keeps a bin, its last, for missing values. Without one they share the first bin and go left."""
     categorical: NDArray[np.bool_]
 
+    def equals(self, other: "Grid") -> bool:
+        """Whether all cuts are the same."""
+        parts = ((grid.cuts, grid.cut_starts, grid.has_missing, grid.categorical) for grid in (self, other))
+        return all(map(np.array_equal, *parts))
+
     @property
     def n_columns(self) -> int:
         """How many columns there are."""

@@ -1,0 +1,59 @@
+"""What a request for counts asks for, as a party reads it: a function of the request alone, not of anybody's rows."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ProtocolError
+from hedgerow.messages import AskCounts
+from hedgerow.trees.cut_search import KEY_BITS
+
+NO_COLUMN = "Counts were asked for of a column that is not there."
+"""What such a request is refused with, here or where the columns are known."""
+
+
+class Run(NamedTuple):
+    """Prefixes of one column and length, beside each other in a request."""
+
+    column: int
+    digits: int
+    """How many low bits are left off."""
+    at: slice
+    prefixes: NDArray[np.uint32]
+
+
+class Asked(NamedTuple):
+    """What a request for counts asks for: a function of the request alone."""
+
+    columns: tuple[int, ...]
+    """In order, each once."""
+    runs: tuple[Run, ...]
+
+    @classmethod
+    def of(cls, request: AskCounts) -> "Asked":
+        """Refuses lists that do not fit each other, or are not in order."""
+        column, prefix, shift = request.column, request.prefix, request.shift
+        if not len(column) == len(prefix) == len(shift):
+            raise ProtocolError(NO_COLUMN)
+        if not len(column):
+            return cls((), ())
+        if (column[1:] < column[:-1]).any() or shift.max() > KEY_BITS:
+            raise ProtocolError(NO_COLUMN)
+        edges = np.flatnonzero((column[1:] != column[:-1]) | (shift[1:] != shift[:-1])) + 1
+        ends = [slice(*pair) for pair in pairwise([0, *edges.tolist(), len(column)])]
+        runs = tuple(Run(int(column[at.start]), int(shift[at.start]), at, prefix[at]) for at in ends)
+        return cls(tuple(sorted({run.column for run in runs})), runs)
+
+
+def asked_by(request: AskCounts) -> Asked:
+    """The same, read once for all parties of this process that hear the very same request, one after the other."""
+    last, asked = _last_asked[0]
+    if request is not last:
+        asked = Asked.of(request)
+        _last_asked[0] = (request, asked)
+    return asked
+
+
+_last_asked: list[tuple[AskCounts | None, Asked]] = [(None, Asked((), ()))]
