@@ -212,20 +212,36 @@ fn lattice_add_rows<'py>(
 
 /// The answering side's choice; the attributes of the Python class of this name.
 #[derive(FromPyObject)]
-struct Selection<'py> {
+pub(crate) struct Selection<'py> {
     own_codes: PyReadonlyArray2<'py, u8>,
     widths: PyReadonlyArray1<'py, i64>,
 }
 
+impl Selection<'_> {
+    /// Columns x rows, and how many rows there are.
+    pub(crate) fn codes(&self) -> PyResult<(&[u8], usize)> {
+        let codes = &self.own_codes;
+        ensure(codes.is_c_contiguous() && codes.shape()[0] == self.widths.len(), "codes are columns x rows")?;
+        Ok((codes.as_slice().map_err(wrong)?, codes.shape()[1]))
+    }
+
+    /// Groups of each column.
+    pub(crate) fn widths(&self) -> PyResult<&[i64]> {
+        let widths = self.widths.as_slice().map_err(wrong)?;
+        ensure(widths.iter().all(|w| (1..=256).contains(w)), "a column has 1 to 256 groups")?;
+        Ok(widths)
+    }
+}
+
 /// Sets of rows; the attributes of the Python class of this name.
 #[derive(FromPyObject)]
-struct Nodes<'py> {
-    rows: PyReadonlyArray1<'py, i64>,
-    starts: PyReadonlyArray1<'py, i64>,
+pub(crate) struct Nodes<'py> {
+    pub(crate) rows: PyReadonlyArray1<'py, i64>,
+    pub(crate) starts: PyReadonlyArray1<'py, i64>,
 }
 
 impl Nodes<'_> {
-    fn ensure(&self, sealed: usize) -> PyResult<()> {
+    pub(crate) fn ensure(&self, sealed: usize) -> PyResult<()> {
         let (rows, starts) = (self.rows.as_slice().map_err(wrong)?, self.starts.as_slice().map_err(wrong)?);
         ensure(rows.iter().all(|&r| (0..sealed as i64).contains(&r)), "a node names a row that was not sealed")?;
         let ascends = starts.first() == Some(&0) && starts.is_sorted() && starts.last() == Some(&(rows.len() as i64));
@@ -250,21 +266,18 @@ fn lattice_group_sums<'py>(
     scale_of(&scale)?;
     let keys = Keys { public: key(&keys.0)?, switch: words(&keys.1, SWITCH)? };
     ensure(keys.switch.len() == layout.merges * SWITCH, "each merge needs a switching key")?;
-    let codes = &selection.own_codes;
-    ensure(codes.is_c_contiguous() && codes.shape()[0] == selection.widths.len(), "codes are columns x rows")?;
-    let (rows, sealed) = (codes.shape()[1], sealed.checked()?);
+    let ((codes, rows), sealed) = (selection.codes()?, sealed.checked()?);
     nodes.ensure(rows)?;
     let asked = Asked {
         rows: &[],
-        codes: codes.as_slice().map_err(wrong)?,
-        widths: selection.widths.as_slice().map_err(wrong)?,
+        codes,
+        widths: selection.widths()?,
         node_rows: nodes.rows.as_slice().map_err(wrong)?,
         starts: nodes.starts.as_slice().map_err(wrong)?,
         plus: plus.as_slice().map_err(wrong)?,
     };
     let fits = sealed.lanes == layout.lanes && sealed.count() >= rows.div_ceil(layout.step) * layout.lanes;
     ensure(fits, "there are fewer sealed rows")?;
-    ensure(asked.widths.iter().all(|w| (1..=256).contains(w)), "a column has 1 to 256 groups")?;
     let (nodes, groups) = (asked.starts.len() - 1, asked.widths.iter().sum::<i64>() as usize);
     let plain = asked.plus.is_empty() || asked.plus.len() == nodes * groups * layout.lanes;
     ensure(plain, "one summand a sum is needed, or none")?;

@@ -9,6 +9,7 @@ pub mod lattice;
 pub mod matrix;
 pub mod pads;
 pub mod paillier;
+pub mod plain_sums;
 pub mod portable;
 pub mod predict;
 pub mod ristretto;
@@ -23,6 +24,8 @@ mod lattice_face;
 mod lattice_slots_face;
 #[cfg(feature = "python")]
 mod paillier_face;
+#[cfg(feature = "python")]
+mod plain_sums_face;
 #[cfg(feature = "python")]
 mod python;
 #[cfg(feature = "python")]

@@ -1067,6 +1067,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     crate::ristretto_face::add_to(m)?;
     crate::paillier_face::add_to(m)?;
     crate::lattice_face::add_to(m)?;
+    crate::plain_sums_face::add_to(m)?;
     crate::lattice_slots_face::add_to(m)?;
     Ok(())
 }

@@ -67,6 +67,7 @@ __all__ = [
     "paillier_read",
     "paillier_table",
     "paillier_write",
+    "plain_group_sums",
     "reduce_scalar",
     "row_sides",
     "set_portable_only",
@@ -585,6 +586,9 @@ def lattice_check_rows(sealed: _SealedData, n_threads: int) -> bool:
 
 def lattice_add_rows(sealed: _SealedData, other: _SealedData, subtract: bool, front: bytes, n_threads: int) -> bytes:
     """Sealed rows added to others, or taken from them: both halves, packed behind `front`."""
+
+def plain_group_sums(values: _I64, selection: _Selection, nodes: _RowSets, n_threads: int) -> _I64:
+    """Sums of clear rows (rows x channels) by node, group and channel; codes beyond a column's groups are left out."""
 
 def lattice_group_sums(
     keys: tuple[_U32, _U32],

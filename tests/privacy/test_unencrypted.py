@@ -8,7 +8,7 @@ from hedgerow.privacy.unencrypted import Unencrypted, UnencryptedSecretKey
 
 PLAN = RowsPlan(rows=2, bounds=(5, 300), groups=1, parts=2)
 SLOTS = SlotsPlan(rows=1, entries=2, bound=5, choices=2, parts=2)
-SECRET = UnencryptedSecretKey(bytes(range(16)))
+SECRET = UnencryptedSecretKey(bytes(range(16)), 1)
 PUBLIC = SECRET.public
 VALUES = np.array([[1, -2], [5, 300]])
 

@@ -9,12 +9,12 @@ A key is only a number, by which things made for different keys are told apart. 
 """
 
 import os
-from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.agreed import (
@@ -50,10 +50,10 @@ KEY_BYTES = 16
 class UnencryptedPublicKey:
     """A number that tells keys apart; it protects NOTHING."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_key", "_threads")
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, threads: int) -> None:
+        self._key, self._threads = key, threads
 
     def encode(self) -> bytes:
         """The wire form."""
@@ -94,11 +94,16 @@ class UnencryptedPublicKey:
         rows, clear = inside(sealed, ClearRows, self._key)
         _ensure_selection(selection, rows.plan)
         nodes.check(rows.plan)
-        sums = _sums_by_group(clear, selection, nodes)
+        sums = self._sums_by_group(clear, selection, nodes)
         if plus is not None:
             ensure_plus(plus, sums.shape, rows.plan.summand)
             sums += plus
         return ClearSums(sums, rows.plan, self._key, rows.parts)
+
+    def _sums_by_group(self, clear: Ints, selection: Selection, nodes: Nodes) -> Ints:
+        chosen = Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64))
+        sets = Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts))
+        return _native.plain_group_sums(np.ascontiguousarray(clear), chosen, sets, self._threads)
 
     def slot_sums(self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None) -> ClearSlots:
         """Each row's sum of chosen entries, with `plus` added; readable by ANYBODY."""
@@ -126,15 +131,15 @@ class UnencryptedPublicKey:
 class UnencryptedSecretKey:
     """The same number; whoever has anything sealed with it reads that WITHOUT this key."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_key", "_threads")
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, threads: int) -> None:
+        self._key, self._threads = key, threads
 
     @property
     def public(self) -> UnencryptedPublicKey:
         """What may be sent."""
-        return UnencryptedPublicKey(self._key)
+        return UnencryptedPublicKey(self._key, self._threads)
 
     def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
         """As with the public key."""
@@ -170,16 +175,16 @@ class Unencrypted:
         """Nothing is gained by doing it again."""
         return True
 
-    def new_key(self, threads: int) -> UnencryptedSecretKey:  # noqa: ARG002  # the contract's; sums here take one
+    def new_key(self, threads: int) -> UnencryptedSecretKey:
         """A number that tells keys apart."""
-        return UnencryptedSecretKey(os.urandom(KEY_BYTES))
+        return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)
 
-    def read_public_key(self, data: bytes, threads: int) -> UnencryptedPublicKey:  # noqa: ARG002
+    def read_public_key(self, data: bytes, threads: int) -> UnencryptedPublicKey:
         """A number from its wire form."""
         kind, key, plan, parts, sizes = read_head(data)
         agreed(kind == KEY and not any((*plan, parts, *sizes)), "These bytes do not hold a public key.")
         agreed(len(data) == HEAD.size, "There are bytes behind a public key.")
-        return UnencryptedPublicKey(key)
+        return UnencryptedPublicKey(key, threads)
 
     def room(self, plan: RowsPlan, groups: int) -> int:
         """What came in was checked to be within its bounds, and so are the sums."""
@@ -203,16 +208,3 @@ def _ensure_selection(selection: Selection, plan: RowsPlan) -> None:
     ensure(rows == plan.rows, "A selection has a code for each sealed row in every column.")
     ensure(selection.groups <= plan.groups, "The selection has more groups than the plan.")
     ensure(not plan.columns or columns <= plan.columns, "The selection has more columns than the plan.")
-
-
-def _sums_by_group(clear: Ints, selection: Selection, nodes: Nodes) -> Ints:
-    """Nodes x groups x channels; codes that are in no group are left out."""
-    ends = np.cumsum(selection.widths)
-    sums = np.zeros((len(nodes), selection.groups, clear.shape[1]), np.int64)
-    for node, (start, end) in zip(sums, pairwise(nodes.starts), strict=True):
-        rows = nodes.rows[start:end]
-        for codes, width, stop in zip(selection.own_codes, selection.widths, ends, strict=True):
-            wanted = rows[codes[rows] < width]
-            for channel in range(clear.shape[1]):
-                np.add.at(node[stop - width : stop, channel], codes[wanted], clear[wanted, channel])
-    return sums

@@ -113,7 +113,8 @@ class HiddenPassiveRows(PassiveRows):
         super()._start(round_, 1)
         order = self.parts[0].orders[0]
         self.n_counted, self.n_cuts = len(order), 0
-        codes = self.own_codes if self.n_counted == self.own_codes.shape[1] else self.own_codes[:, order]
+        every = self.n_counted == self.own_codes.shape[1]
+        codes = self.own_codes if every else np.take(self.own_codes, order, axis=1)
         self.selection = Selection(np.ascontiguousarray(codes), self.widths)
         self.everybody = Spans.in_order(np.array([self.n_counted]))
         self.to_come = list(self.hidden.steps(0, self.n_counted))

@@ -215,7 +215,7 @@ class PassiveRows:
         self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
         if asked.sealed_now(request.level):
             self.sealed_gradients = request.sealed_gradients
-            self.selection = Selection(np.ascontiguousarray(self.own_codes[:, asked.rows]), self.widths)
+            self.selection = Selection(np.take(self.own_codes, asked.rows, axis=1), self.widths)
         elif request.sealed_gradients:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
         sealed = self.public.read_rows(self.sealed_gradients, asked.plan)
