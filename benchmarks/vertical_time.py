@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 from benchmarks.horizontal_rows import RatioAndGoal, SameForest
 from benchmarks.horizontal_runs import Recipe, beginning, same
@@ -60,7 +61,7 @@ def rows_of(data: DataSet, request: Request) -> Iterator[Row]:
     equal = [same(each.made, pooled) for each in (lattice, plain)]
     yield Row(f"{data.name}: equal forests", data.origin, sum(equal), len(equal), SameForest(all(equal)))
     yield from hidden(data, recipe, split)
-    yield from on_loopback(data, recipe, split)
+    yield from on_loopback(data, recipe, split, 1 if request.quick else ROUNDS)
 
 
 def hidden(data: DataSet, recipe: Recipe, split: Split) -> Iterator[Row]:
@@ -105,13 +106,16 @@ def with_paillier(recipe: Recipe, split: Split, plain: Taken) -> Taken:
     return Taken(slow.made, plain.seconds + trees * max(slow.seconds - quick.seconds, 0.0), slow.others)
 
 
-def on_loopback(data: DataSet, recipe: Recipe, split: Split) -> Iterator[Row]:
-    """Seconds of all trees with real processes beside those in one process, by the same run file."""
+def on_loopback(data: DataSet, recipe: Recipe, split: Split, rounds: int) -> Iterator[Row]:
+    """Seconds of all trees with real processes beside those in one process, by the same run file, in turn."""
     parties = dealt(Table.of(split.X_train, split.y_train), PARTIES)
-    with tempfile.TemporaryDirectory(prefix="hedgerow-benchmark-") as folder:
-        place = Place(Path(folder), parties, recipe.params, recipe.threads)
-        here, there = turn(place.in_process), turn(place.over_grpc)
-    ours, theirs = there.made.seconds, here.made.seconds
+    turns = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="hedgerow-benchmark-") as folder:
+            place = Place(Path(folder), parties, recipe.params, recipe.threads)
+            turns.append((turn(place.over_grpc), turn(place.in_process)))
+    ours, theirs = (median(taken.made.seconds for taken in each) for each in zip(*turns, strict=True))
+    there, here = turns[-1]
     yield Row(f"{data.name}: over gRPC / in one process, s", data.origin, ours, theirs, NEAR_ONE_PROCESS, here.others)
     equal = there.made.forest == here.made.forest
     yield Row(f"{data.name}: equal over gRPC", data.origin, int(equal), 1, SameForest(equal))
