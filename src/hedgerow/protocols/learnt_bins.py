@@ -24,7 +24,7 @@ from hedgerow.trees.splits import Cuts, Nodes
 
 MOST_CELLS, FEWEST_ROWS = 1 << 18, 500
 """Rows times bins that are looked at; of a larger table some rows, drawn once, but at least so many."""
-FITS, TINY, LEAST_ENTROPY = 1000, 1e-9, 1e-5
+FITS, FITTED, TINY, LEAST_ENTROPY = 1000, 1e-8, 1e-9, 1e-5
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -232,8 +232,11 @@ def _remaining(possible: Bools, share: NDArray[np.float64], chance: NDArray[np.f
         each = alike * weights
         each /= each.sum(axis=1, keepdims=True)
         now = np.maximum(often @ each, TINY)
-        weights *= np.clip(now, share - chance, share + chance) / now
+        factor = np.clip(now, share - chance, share + chance) / now
+        weights *= factor
         weights = np.maximum(weights / weights.sum(), TINY)
+        if abs(factor - 1).max() < FITTED:
+            break
     return float(-often @ (each * np.log2(np.maximum(each, TINY))).sum(axis=1))
 
 
