@@ -69,6 +69,8 @@ def test_seconds_stand_beside_every_peers(monkeypatch):
         "lattice / no encryption, s",
         "lattice / Paillier 2048 (from 1 tree), s",
         "equal forests",
+        "hidden rows / default, 3 trees, s",
+        "equal with hidden rows",
     ]
 
 
