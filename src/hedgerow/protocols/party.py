@@ -32,8 +32,9 @@ from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
 from hedgerow.protocols.opener import Sealing, Summing
+from hedgerow.protocols.own_cuts import Keeps
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
-from hedgerow.protocols.passive import Keeps, PassiveRows
+from hedgerow.protocols.passive import PassiveRows
 from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames

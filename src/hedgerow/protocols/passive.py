@@ -8,7 +8,6 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from msgspec.structs import astuple
@@ -35,6 +34,7 @@ from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
+from hedgerow.protocols.own_cuts import Keeps, OwnCuts, joined_cuts
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
@@ -50,23 +50,6 @@ REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
 GAVE = "gave"
 """The line of the party's log that counts them."""
-
-
-class OwnCuts(NamedTuple):
-    """A party's own cuts in the trees of one round."""
-
-    round: int
-    cuts: tuple[Cuts, ...]
-
-
-class Keeps(Protocol):
-    """Where a party keeps its own cuts, so that they survive the process."""
-
-    def read(self) -> list[OwnCuts]:
-        """The cuts of all complete rounds."""
-
-    def append(self, own: OwnCuts) -> None:
-        """One more round; returns when it survives a loss of power."""
 
 
 @dataclass(frozen=True)
@@ -374,33 +357,8 @@ class PassiveRows:
     def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
         """The party's part of the model: its own thresholds, which nobody else has."""
         n_trees = self.begun.n_trees if self.begun is not None else 1
-        found = [(kept.round * n_trees, cuts) for kept in self.kept for cuts in kept.cuts]
-        tree = [cuts.nodes.tree + first for first, cuts in found]
-        node, column = [cuts.nodes.node for _, cuts in found], [cuts.column for _, cuts in found]
-        thresholds = [np.where(c.bin < 0, np.float32(0), self.grid.thresholds(c.column, c.bin)) for _, c in found]
-        none, few = np.empty(0, np.int64), np.empty(0, np.int32)
-        every = (
-            np.concatenate([none, *tree]),
-            np.concatenate([none, *node]),
-            np.concatenate([few, *column]),
-            np.concatenate([np.empty(0, np.float32), *thresholds]),
-            np.concatenate([np.empty(0, np.bool_), *(c.missing_left for _, c in found)]),
-            np.concatenate([np.empty((0, 4), np.uint64), *(_sets(c) for _, c in found)]),
-        )
-        kept = every[0] < request.n_trees
-        trees, nodes, own, at, left, sets = (array[kept] for array in every)
-        return Part(request.model, party, request.first, columns, trees, nodes, own, at, left, sets, self.hides)
-
-
-def _sets(cuts: Cuts) -> NDArray[np.uint64]:
-    """The categories that go left; none at a numeric cut, which its threshold tells."""
-    return np.where((cuts.bin < 0)[:, None], cuts.left_bins, np.uint64(0))
-
-
-def grid_digest(grid: Grid) -> bytes:
-    """A hash of a party's own cut points, by which its kept cuts are numbered; it stays with the party."""
-    arrays = (grid.cuts, grid.cut_starts, grid.has_missing, grid.categorical)
-    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).digest()
+        cuts = joined_cuts(self.kept, n_trees, self.grid, request.n_trees)
+        return Part(request.model, party, request.first, columns, *cuts, self.hides)
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

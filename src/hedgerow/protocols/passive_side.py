@@ -19,8 +19,9 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.journal import Journal
+from hedgerow.protocols.own_cuts import Keeps, grid_digest
 from hedgerow.protocols.own_sets import Tables
-from hedgerow.protocols.passive import GAVE, Keeps, PassiveRows, Terms, grid_digest, passive_rows, rows_digest
+from hedgerow.protocols.passive import GAVE, PassiveRows, Terms, passive_rows, rows_digest
 from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
 from hedgerow.wire import MOST_SMALL, encode

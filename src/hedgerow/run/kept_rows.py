@@ -18,7 +18,7 @@ from hedgerow.errors import RunError
 from hedgerow.files import write_whole
 from hedgerow.plan import Plan
 from hedgerow.protocols.learnt_bins import LearntBins
-from hedgerow.protocols.passive import OwnCuts
+from hedgerow.protocols.own_cuts import OwnCuts
 from hedgerow.run.records import appended, records_of
 from hedgerow.trees.splits import Cuts, Nodes
 

@@ -20,8 +20,8 @@ from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log, NoLog
+from hedgerow.protocols.own_cuts import Keeps
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.protocols.passive import Keeps
 from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.transports.inproc import InProcess
