@@ -11,7 +11,8 @@
 Sums.  For every node the gradients of all rows that count are sealed, zero for the rows outside it. A level has as many
 such vectors as it can have nodes, and every tree all levels of the plan: what a tree lacks is zero throughout
 (`hidden_sizes`). A passive party makes one selection, the bins of all its rows, and sums every vector by it. Nothing in
-a request names a node; the vectors cannot be told apart.
+a request names a node; the vectors cannot be told apart. They go by the rows of their nodes, most first, so that it is
+known of every place how large its sums can be; that order is seen by nobody else.
 
 Sides.  A chosen cut goes to its owner without its node. With it goes a sealed vector that has a one for each row at the
 node. The owner keeps the ones of rows that go left and adds up the vectors of all its cuts of the level. A row is at

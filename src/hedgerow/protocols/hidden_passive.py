@@ -5,6 +5,7 @@ gradients of all its rows, zero where a node does not have them, and which rows 
 
 It cannot tell what it is asked about, so it holds the active party to the run's sizes: every level summed once, all its
 nodes in their steps, no more cuts than the level can have nodes, cuts of the own grid, no more rounds than the plan's.
+At every cut the sides of all rows count as told, because the sum of a row can carry them for several cuts.
 """
 
 import numpy as np

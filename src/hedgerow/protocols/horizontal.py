@@ -39,10 +39,7 @@ from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
 from hedgerow.trees.local import Gradients, LocalRows, Step
-from hedgerow.trees.splits import Cuts, Nodes
-
-_NONE, _FEW = np.empty(0, np.int64), np.empty(0, np.int32)
-NO_CUTS = Cuts(Nodes(_NONE, _NONE), _NONE, _FEW, _FEW, np.empty(0, np.bool_), np.empty((0, 4), np.uint64))
+from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 
 
 class HorizontalRows:

@@ -34,7 +34,7 @@ from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
-from hedgerow.protocols.own_cuts import Keeps, OwnCuts, joined_cuts
+from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
@@ -123,7 +123,8 @@ class PassiveRows:
         trees, width = request.n_trees, int(self.widths.sum())
         fits = 1 <= trees <= self.terms.most_trees and trees * self.own.matrix.n_rows <= MOST_PLACES
         least = self._least(trees)
-        if not fits or request.groups < width or request.run_sums < least:
+        enough = request.groups >= width and request.columns >= len(self.widths) and request.run_sums >= least
+        if not (fits and enough):
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         self._check_sizes(request)
         self._check_room(request)
@@ -149,8 +150,6 @@ class PassiveRows:
 
     def _check_room(self, request: BeginSealed) -> None:
         """Sizes with which not even one row could be sealed are none."""
-        if request.columns < len(self.widths):
-            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
         if self.widths.size:
             bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
             one = RowsPlan(rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums)
@@ -357,8 +356,12 @@ class PassiveRows:
     def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
         """The party's part of the model: its own thresholds, which nobody else has."""
         n_trees = self.begun.n_trees if self.begun is not None else 1
-        cuts = joined_cuts(self.kept, n_trees, self.grid, request.n_trees)
-        return Part(request.model, party, request.first, columns, *cuts, self.hides)
+        cuts = cuts_of(self.kept, n_trees, request.n_trees)
+        numeric = cuts.bin >= 0
+        thresholds = np.where(numeric, self.grid.thresholds(cuts.column, cuts.bin), np.float32(0))
+        sets = np.where(numeric[:, None], np.uint64(0), cuts.left_bins)
+        own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
+        return Part(request.model, party, request.first, columns, *own, self.hides)
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

@@ -35,6 +35,10 @@ class Cuts(NamedTuple):
     left_bins: NDArray[np.uint64]
 
 
+_NONE, _FEW = np.empty(0, np.int64), np.empty(0, np.int32)
+NO_CUTS = Cuts(Nodes(_NONE, _NONE), _NONE, _FEW, _FEW, np.empty(0, np.bool_), np.empty((0, 4), np.uint64))
+
+
 class Worth(NamedTuple):
     """What a cut is worth, and the sums of both sides in narrow units."""
 
