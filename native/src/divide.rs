@@ -316,29 +316,38 @@ pub fn leaf_sums(tables: &[Leaves], n_threads: usize) -> Vec<Vec<[i64; 2]>> {
     out
 }
 
-/// Adds each span's value to the scores of its rows. Spans of one tree must not overlap; a tree's order names each row
-/// once, and each tree has its own scores.
-pub fn add_values(
-    scores: &mut [f32],
-    rows: usize,
-    orders: &[&[u32]],
-    spans: &[Span],
-    values: &[f32],
-    n_threads: usize,
-) {
-    // Relaxed atomics cost nothing here and keep a damaged order from being more than wrong.
-    // SAFETY: same size and alignment, and nobody else has the slice while it is borrowed.
-    let shared = unsafe { std::slice::from_raw_parts(scores.as_mut_ptr().cast::<AtomicU32>(), scores.len()) };
-    let (pieces, n_threads) = pieces_of(spans, n_threads);
-    threads::for_each(n_threads, pieces, |(i, s)| {
-        let (own, scores) = (&orders[s.tree][s.begin..s.end], &shared[s.tree * rows..(s.tree + 1) * rows]);
+/// Values to be added to the scores of a table's rows (trees x `rows`), span by span of every part of the table. Spans
+/// of one tree must not overlap; the orders of a tree name each row once, and each tree has its own scores.
+pub struct Adding<'a> {
+    pub scores: &'a mut [f32],
+    pub rows: usize,
+    pub parts: Vec<(Vec<&'a [u32]>, Vec<Span>)>,
+    pub values: &'a [f32],
+}
+
+/// Adds each span's value to the scores of its rows, in every table.
+pub fn add_values(mut tables: Vec<Adding>, n_threads: usize) {
+    let mut jobs = Vec::new();
+    let mut useful = 1;
+    for Adding { scores, rows, parts, values } in &mut tables {
+        // Relaxed atomics cost nothing here and keep a damaged order from being more than wrong.
+        // SAFETY: same size and alignment, and nobody else has the slice while it is borrowed.
+        let shared = unsafe { std::slice::from_raw_parts(scores.as_mut_ptr().cast::<AtomicU32>(), scores.len()) };
+        for (orders, spans) in parts {
+            let (pieces, n) = pieces_of(spans, n_threads);
+            useful = useful.max(n);
+            jobs.extend(pieces.into_iter().map(|(i, s)| {
+                (&orders[s.tree][s.begin..s.end], &shared[s.tree * *rows..(s.tree + 1) * *rows], values[i])
+            }));
+        }
+    }
+    threads::for_each(useful, jobs, |(own, scores, value)| {
         for (at, &row) in own.iter().enumerate() {
             if let Some(&ahead) = own.get(at + 16) {
                 prefetch(scores, ahead as usize);
             }
             let place = &scores[row as usize];
-            let sum = f32::from_bits(place.load(Relaxed)) + values[i];
-            place.store(sum.to_bits(), Relaxed);
+            place.store((f32::from_bits(place.load(Relaxed)) + value).to_bits(), Relaxed);
         }
     });
 }

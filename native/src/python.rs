@@ -690,26 +690,36 @@ fn leaf_sums<'py>(
     shaped(py, sums.into_flattened(), spans.len(), 2)
 }
 
+/// Scores, the order and spans of each part of their rows, the leaves, and their values.
+#[derive(FromPyObject)]
+struct AddingArrays<'py>(
+    PyReadwriteArray2<'py, f32>,
+    Vec<(PyReadonlyArray2<'py, u32>, PyReadonlyArray3<'py, i64>)>,
+    NodeArrays<'py>,
+    PyReadonlyArray1<'py, f32>,
+);
+
+impl AddingArrays<'_> {
+    fn view(&mut self) -> PyResult<divide::Adding<'_>> {
+        let AddingArrays(scores, parts, nodes, values) = self;
+        let shape = [scores.shape()[0], scores.shape()[1]];
+        let mut placed = Vec::with_capacity(parts.len());
+        for (orders, spans) in parts.iter() {
+            ensure(shape[0] == orders.shape()[0], "scores do not fit the orders")?;
+            let orders = orders_of(flat!(orders), shape[0]);
+            let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
+            placed.push((orders, spans));
+        }
+        let values = flat!(values);
+        ensure(values.len() == nodes.len(), "one value a span is needed")?;
+        Ok(divide::Adding { scores: flat_mut!(scores), rows: shape[1], parts: placed, values })
+    }
+}
+
 #[pyfunction]
-fn add_values<'py>(
-    py: Python<'py>,
-    mut scores: PyReadwriteArray2<'py, f32>,
-    orders: PyReadonlyArray2<'py, u32>,
-    spans: PyReadonlyArray3<'py, i64>,
-    nodes: NodeArrays<'py>,
-    values: PyReadonlyArray1<'py, f32>,
-    n_threads: Threads,
-) -> PyResult<()> {
-    let n_threads = n_threads.get();
-    let rows = scores.shape()[1];
-    ensure(scores.shape()[0] == orders.shape()[0], "scores do not fit the orders")?;
-    let orders = orders_of(flat!(orders), orders.shape()[0]);
-    let spans = nodes.spans(flat!(spans), spans.shape(), &orders)?;
-    let values = flat!(values);
-    ensure(values.len() == spans.len(), "one value a span is needed")?;
-    let scores = flat_mut!(scores);
-    run(py, || divide::add_values(scores, rows, &orders, &spans, values, n_threads))?;
-    Ok(())
+fn add_values<'py>(py: Python<'py>, mut tables: Vec<AddingArrays<'py>>, n_threads: Threads) -> PyResult<()> {
+    let tables = tables.iter_mut().map(AddingArrays::view).collect::<PyResult<Vec<_>>>()?;
+    run(py, || divide::add_values(tables, n_threads.get()))
 }
 
 fn loss_of(name: &str, parameter: f64) -> PyResult<Loss> {

@@ -437,8 +437,11 @@ def take_steps(steps: Sequence[_Step], n_threads: int) -> list[tuple[_I64, int]]
     numbers of rows (`count_rows`); or where they are leaves, wide pairs (`leaf_sums`).
     """
 
-def add_values(scores: _F32, orders: _U32, spans: _I64, nodes: _Nodes, values: _F32, n_threads: int) -> None:
-    """Add each node's value to its rows' scores (trees x rows)."""
+def add_values(tables: Sequence[tuple[_F32, Sequence[tuple[_U32, _I64]], _Nodes, _F32]], n_threads: int) -> None:
+    """Add each node's value to its rows' scores, table by table.
+
+    Each are scores (trees x rows), orders and spans of parts of the rows, nodes and values.
+    """
 
 def follow_cuts(status: _U8, sizes: _I64, cuts: _Cuts, grid: _Agreed) -> int:
     """Check told cuts and mark their nodes in `status` (trees x nodes) and `sizes`; 0, or what is wrong.

@@ -8,6 +8,7 @@ purpose proves nothing for another.
 import datetime
 import hashlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from cryptography import x509
@@ -99,6 +100,7 @@ def load_certificate(path: Path) -> bytes:
         raise IdentityError(f"{path} is not a certificate in PEM.") from None
 
 
+@lru_cache(maxsize=256)  # the parties of one process check the same signatures; refusals are not kept
 def verify(certificate: bytes, purpose: str, message: bytes, signature: bytes) -> None:
     """Refuse a signature that the certificate's key did not make for this purpose."""
     try:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.channel import Transport
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import ANSWERS, REQUESTS, Answer, Request
+from hedgerow.remembered import remembered
 
 VERSION = 1
 MOST_SMALL = 1 << 26
@@ -68,16 +69,12 @@ def encode(message: Request | Answer) -> bytes:
 def decode_request(frame: bytes, most_bytes: int = MOST_SMALL) -> Request:
     """What the driver says; anything but a well-formed request is refused."""
     _check_size(frame, most_bytes)
-    # All parties of a simulation hear the same frame; what is read from it cannot be changed.
-    last, message = _last_read[0]
-    if frame is not last:
-        message = _decoded(_REQUESTS, frame)
-        _last_read[0] = (frame, message)
-    return message
+    return _read_request(frame)
 
 
-_last_read: list[tuple[bytes | None, Request]] = [(None, Request())]
-"""The frame that was read last, as it is: large ones are not compared byte by byte."""
+@remembered
+def _read_request(frame: bytes) -> Request:
+    return _decoded(_REQUESTS, frame)  # type: ignore[no-any-return]
 
 
 def decode_answer(frame: bytes, most_bytes: int) -> Answer:

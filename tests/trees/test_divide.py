@@ -73,7 +73,8 @@ def test_values_are_added_to_the_rows_of_their_nodes_alone(n, rng, n_trees, n_no
     expected = scores.copy()
     for (tree, begin, end), value in zip(rows.places, values, strict=True):
         expected[tree, rows.orders[tree, begin:end]] += value
-    _native.add_values(scores, *rows.known, values, threads)
+    orders, spans, nodes = rows.known
+    _native.add_values([(scores, [(orders, spans)], nodes, values)], threads)
     np.testing.assert_array_equal(scores, expected)
 
 
@@ -95,7 +96,8 @@ def sums(pairs=PAIRS, orders=ORDERS, spans=SPANS, nodes=NODES):
 
 
 def add(scores=(1, 3), orders=ORDERS, spans=SPANS, nodes=NODES, n_values=1):
-    _native.add_values(np.zeros(scores, np.float32), orders, spans, nodes, np.zeros(n_values, np.float32), 1)
+    tables = [(np.zeros(scores, np.float32), [(orders, spans)], nodes, np.zeros(n_values, np.float32))]
+    _native.add_values(tables, 1)
 
 
 @pytest.mark.parametrize("call", [divide, sums, add])

@@ -85,3 +85,36 @@ def test_a_step_that_does_not_fit_its_table_is_refused(spoil, said):
     rows.start_round(0)
     with pytest.raises(ValueError, match=said):
         _native.take_steps([spoil(rows.step(None, None, ROOT, leaves=False, counted=False))], 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_are_added_to_every_table_as_if_it_were_alone(threads):
+    together, alone = tables([12000, 500, 3000]), tables([12000, 500, 3000])
+    for rows in (*together, *alone):
+        rows.start_round(0)
+        rows.divide(cut())
+    values = np.array([0.25, -1.5], np.float32)
+    _native.add_values([add for rows in together for add in rows.adding(CHILDREN, values)], threads)
+    for rows, other in zip(together, alone, strict=True):
+        before = other.own.scores.copy()
+        other.finish_round(CHILDREN, values)
+        assert (rows.own.scores == other.own.scores).all()
+        assert set((other.own.scores - before).ravel().tolist()) == {0.25, -1.5}
+        assert other.held_out is None or (rows.held_out.scores == other.held_out.scores).all()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda scores, parts, nodes, values: (scores, parts, nodes, values[1:]), "one value a span"),
+        (lambda scores, parts, nodes, values: (np.repeat(scores, 2, axis=0), parts, nodes, values), "do not fit"),
+        (lambda scores, parts, nodes, values: (scores, parts, Nodes(nodes.tree, nodes.node + 99), values), "no such"),
+    ],
+)
+def test_values_that_do_not_fit_their_table_are_refused(spoil, said):
+    (rows,) = tables([50])
+    rows.start_round(0)
+    rows.divide(cut())
+    (adding,) = rows.adding(CHILDREN, np.zeros(2, np.float32))
+    with pytest.raises(ValueError, match=said):
+        _native.add_values([spoil(*adding)], 1)

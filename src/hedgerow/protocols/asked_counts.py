@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import AskCounts
+from hedgerow.remembered import remembered
 from hedgerow.trees.cut_search import KEY_BITS
 
 NO_COLUMN = "Counts were asked for of a column that is not there."
@@ -47,13 +48,5 @@ class Asked(NamedTuple):
         return cls(tuple(sorted({run.column for run in runs})), runs)
 
 
-def asked_by(request: AskCounts) -> Asked:
-    """The same, read once for all parties of this process that hear the very same request, one after the other."""
-    last, asked = _last_asked[0]
-    if request is not last:
-        asked = Asked.of(request)
-        _last_asked[0] = (request, asked)
-    return asked
-
-
-_last_asked: list[tuple[AskCounts | None, Asked]] = [(None, Asked((), ()))]
+asked_by = remembered(Asked.of)
+"""The same, read once for all parties of this process that hear the very same request, one after the other."""

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound, Request
+from hedgerow.messages import AskHistograms, AskLeafSums, CutList, FinishRound
 from hedgerow.plan import Plan
 from hedgerow.protocols.told_cuts import LOWEST, nodes_of
+from hedgerow.remembered import remembered
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -146,14 +147,10 @@ def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
     return last
 
 
+@remembered
 def follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
     """Where a request leads; it is worked out again unless the last one was this one, at this place."""
-    last_place, last_request, way = _last[0]
-    if way is None or place is not last_place or request is not last_request:
-        way = place.finish(request) if isinstance(request, FinishRound) else place.step(request)
-        _last[0] = (place, request, way)
-    return way
+    return place.finish(request) if isinstance(request, FinishRound) else place.step(request)
 
 
 _begun: list[Followed | None] = [None]
-_last: list[tuple[Followed | None, Request | None, Way | None]] = [(None, None, None)]

@@ -38,7 +38,7 @@ from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
-from hedgerow.trees.local import Gradients, LocalRows, Step
+from hedgerow.trees.local import Adding, Gradients, LocalRows, Step
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 
 
@@ -172,14 +172,16 @@ class Growing:
             self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
         return step._replace(begins=None), hashlib.sha256(step.pairs.data).digest()
 
-    def finish(self, request: FinishRound) -> NDArray[np.int64]:
-        """Add the values to own scores; own sums of the metric. A second time only the sums."""
+    def finish(self, request: FinishRound) -> tuple[NDArray[np.int64], list[Adding]]:
+        """Own sums of the metric, and what is still to be added to own scores. A second time only the sums."""
         again = self.place.finished
         self.place, _, leaves = followed.follow(self.place, request)
-        if not again:
-            self.rows.finish_round(leaves, request.values)
-        sums = np.empty(0, np.int64) if self.metric is None else self._metric_sums(self.metric)
-        return np.array([self.rows.clipped - self.clipped, *sums], np.int64)
+        adds = [] if again else self.rows.adding(leaves, request.values)
+        clipped = self.rows.clipped - self.clipped
+        if self.metric is None:
+            return np.array([clipped]), adds
+        _native.add_values(adds, self.rows.threads)
+        return np.array([clipped, *self._metric_sums(self.metric)], np.int64), []
 
     def digest(self, request: FinishRound) -> Callable[[], str]:
         """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""

@@ -5,6 +5,7 @@ The journal lies in the party's audit log: a process that was killed and started
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from hedgerow.errors import PrivacyError
@@ -38,6 +39,12 @@ class NoLog:
 
     def sync(self) -> None:
         """Nothing."""
+
+
+@lru_cache(maxsize=2)  # parties of one process are told the same
+def _told(before: bytes, content: bytes) -> tuple[bytes, str]:
+    digest = hashlib.sha256(before + content).digest()
+    return digest, digest.hex()
 
 
 class Journal:
@@ -103,16 +110,16 @@ class Journal:
         self._told = self._before = state
         self._step: tuple[int, int] | None = None
 
-    def answer(self, round_: int, step: int, content: bytes, parties: Sequence[int], may_shrink: bool) -> None:
+    def answer(self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool) -> None:
         """Write down that this step is about to be answered; refuse it if it was answered otherwise before.
 
         `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
         again for fewer parties: nothing of it can have been opened, because one of them did not answer.
         """
         before = self._before if self._step == (round_, step) else self._told
-        told = hashlib.sha256(before + content).digest()
+        told, told_hex = _told(before, content)
         known = self.answered.get((round_, step))
-        entry = (told.hex(), tuple(parties))
+        entry = (told_hex, parties)
         if known is not None and known != entry:
             same, fewer = known[0] == entry[0], set(parties) < set(known[1])
             later = (round_, step + 1) in self.answered

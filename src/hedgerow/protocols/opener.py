@@ -185,7 +185,7 @@ class Sealing(Hiding):
         self.request = request
         return request
 
-    def pads(self, parties: Sequence[int], told: Told) -> NoReturn:  # noqa: ARG002
+    def pads(self, parties: tuple[int, ...], told: Told) -> NoReturn:  # noqa: ARG002
         """Nobody shares pads here."""
         raise PrivacyError("Sums are sealed for the opener in this run, and leave in no other way.")
 

@@ -41,6 +41,7 @@ from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import drawn
 from hedgerow.protocols.unsummed import Begun, Unhidden, Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
+from hedgerow.trees.local import Adding
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
 BYTES_A_NODE = 128
@@ -283,7 +284,8 @@ class Party:
         if self.plan.method == "vertical":
             self._begin_columns()
         self._begin_aligning(secrets)
-        return own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+        self.facts = own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
+        return self.facts
 
     def _begin_columns(self) -> None:
         owner = self.owner
@@ -304,8 +306,7 @@ class Party:
             self.shared_names.introduced(secrets)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
-        owner = self.owner
-        facts = own_facts(self.plan, owner.policy, owner.own_table, owner.own_valid)
+        owner, facts = self.owner, self.facts
         if self.shared_names is not None:
             facts = msgspec.structs.replace(facts, columns=self.shared_names.agreed(request))
         check_agreed(self.plan, request, facts)
@@ -375,18 +376,22 @@ class Party:
 
     def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> Reply:
         again = growing.place.finished
-        words = growing.finish(request)
+        words, adds = growing.finish(request)
         if not again:
             self._finished(request, content, growing)
         if self.owner.durable:
             self.log.sync()
-        return self._hidden(words, request.parties) if self.hiding.own_number in request.parties else m.Done()
+        if self.hiding.own_number in request.parties:
+            return self._hidden(words, request.parties, adds)
+        _native.add_values(adds, self.threads)
+        return m.Done()
 
-    def _hidden(self, own_words: NDArray[np.int64], parties: Sequence[int]) -> Reply:
-        """Own sums on their way out, as the plan says."""
+    def _hidden(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
+        """Own sums on their way out, as the plan says; what is to be added to scores is added with others'."""
         if isinstance(self.hiding, Sealing):
+            _native.add_values(adds, self.threads)
             return self.hiding.sums(own_words, parties)
-        return Unhidden(own_words, self.hiding.pads(parties, self.told), True, self.sent)
+        return Unhidden(own_words, self.hiding.pads(parties, self.told), True, self.sent, adds)
 
     def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> Reply:
         own = self._agreed

@@ -14,6 +14,7 @@ parties that were told different things have pads that do not cancel, and no pad
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,18 @@ class Told:
 
     def hear(self, frame: bytes) -> None:
         """One more request."""
-        self.chain = hashlib.sha256(self.chain + sha256_of(frame)).digest()
+        self.chain = _hash_of_both(self.chain, sha256_of(frame))
+
+
+@lru_cache(maxsize=2)  # parties of one process are told the same
+def _hash_of_both(said: bytes, more: bytes) -> bytes:
+    return hashlib.sha256(said + more).digest()
+
+
+@lru_cache(maxsize=2)
+def _said_for(chain: bytes, parties: tuple[int, ...]) -> bytes:
+    """A hash of all that was said and of the parties, in order, that are summed over."""
+    return hashlib.sha256(chain + np.array(sorted(parties), "<u4").tobytes()).digest()
 
 
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
@@ -147,20 +159,18 @@ class Hiding:
         self._set: tuple[int, ...] = ()
         """The set of parties last summed over, and what is made of it below."""
 
-    def pads(self, parties: Sequence[int], told: Told) -> masks.Pads | None:
+    def pads(self, parties: tuple[int, ...], told: Told) -> masks.Pads | None:
         """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
-        if self._set != tuple(parties):
+        if self._set != parties:
             self._check(parties)
-            self._set = tuple(parties)
+            self._set = parties
             peers = [p for p in parties if p != self.own_number]
             secrets = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
             self._secrets = np.frombuffer(secrets, np.uint8).reshape(-1, masks.KEY_BYTES)
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
-            self._name = np.array(sorted(parties), "<u4").tobytes()
         if self.plan.protection == "plain":
             return None
-        said = hashlib.sha256(told.chain + self._name).digest()
-        return masks.Pads(masks.pad_keys(self._secrets, said), self._subtract)
+        return masks.Pads(masks.pad_keys(self._secrets, _said_for(told.chain, parties)), self._subtract)
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):

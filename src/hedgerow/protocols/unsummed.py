@@ -18,7 +18,7 @@ from hedgerow import _native
 from hedgerow.messages import Answer, Done
 from hedgerow.privacy.masks import Pads
 from hedgerow.protocols import secure_sum
-from hedgerow.trees.local import LocalRows, Step
+from hedgerow.trees.local import Adding, LocalRows, Step
 
 Sent = Callable[[Answer], bytes]
 
@@ -32,6 +32,8 @@ class Unhidden(NamedTuple):
     gives: bool
     """Whether the party's sums were asked for."""
     sent: Sent
+    adds: Sequence[Adding] = ()
+    """What is still to be added to the scores of its rows."""
 
 
 class Unsummed(NamedTuple):
@@ -57,6 +59,9 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     steps = [each.step for each in begun if isinstance(each, Unsummed)]
     taken = iter(_native.take_steps(steps, threads) if steps else ())
     summed = [each.summed(*next(taken)) if isinstance(each, Unsummed) else each for each in begun]
+    adds = [add for each in summed if isinstance(each, Unhidden) for add in each.adds]
+    if adds:
+        _native.add_values(adds, threads)
     parts = [(each.own_words, each.pads) for each in summed if isinstance(each, Unhidden) and each.gives]
     answers = iter(secure_sum.given(parts, threads))
     return [each if isinstance(each, bytes) else each.sent(next(answers) if each.gives else Done()) for each in summed]

@@ -60,7 +60,7 @@ class CutSearch:
         shift = asked.shift.astype(np.int64)
         parts = _Cells(asked.column.astype(np.int64), asked.prefix.astype(np.int64) << shift, shift, counts)
         whole = [np.concatenate(pair) for pair in zip(self.cells.at(~self.wanted), parts.at(counts > 0), strict=True)]
-        order = np.lexsort((whole[1], whole[0]))
+        order = np.argsort((whole[0] << KEY_BITS) + whole[1], kind="stable")  # two ordered parts: no more than a merge
         self.cells = _Cells(*(part[order] for part in whole))
         self.wanted = self._wanted()
 

@@ -101,10 +101,6 @@ class Part:
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
         return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
 
-    def add(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
-        """Adds each leaf's value to the scores of its rows."""
-        _native.add_values(self.sample.scores, self.orders, self.spans, leaves, values, self.threads)
-
 
 def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
     """All rows at the roots: those that count first, then those that only follow."""
@@ -127,6 +123,15 @@ Gradients = tuple[
     NDArray[np.float32],
 ]
 """Loss, scales, scores, labels and weights of the rows of a round that begins."""
+
+
+Adding = tuple[
+    NDArray[np.float32],
+    list[tuple[NDArray[np.uint32], NDArray[np.int64]]],
+    Nodes,
+    NDArray[np.float32],
+]
+"""Scores, order and spans of their rows part by part, leaves and the values that they add."""
 
 
 class Step(NamedTuple):
@@ -222,9 +227,16 @@ class LocalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Add the values to all rows' scores; in a random forest to the held-out rows' only."""
-        for part in self.parts:
-            if part.sample is not self.own or not self.settings.average:
-                part.add(leaves, values)
+        _native.add_values(self.adding(leaves, values), self.threads)
+
+    def adding(self, leaves: Nodes, values: NDArray[np.float32]) -> list[Adding]:
+        """What finishes the round, to be done with others' by `_native.add_values`."""
+        samples = (
+            *(() if self.settings.average else (self.own,)),
+            *(() if self.held_out is None else (self.held_out,)),
+        )
+        parts = [[(part.orders, part.spans) for part in self.parts if part.sample is sample] for sample in samples]
+        return [(sample.scores, own, leaves, values) for sample, own in zip(samples, parts, strict=True)]
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """The metric's sums over the held-out rows; in a random forest of the mean over its trees."""
