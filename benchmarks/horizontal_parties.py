@@ -10,14 +10,14 @@ from benchmarks.horizontal_turns import Contenders, Taken, busier, take_turns
 from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
 from hedgerow.federation import Horizontal, NoPrivacy, SecureAggregation
-from hedgerow.messages import Answer, AskHistograms, AskLeafSums, FinishRound
+from hedgerow.messages import Answer, AskHistograms, AskLeafSums, FinishRound, NextRound
 from hedgerow.messages import Request as Asked
 
 FULL = QUICK = ("a9a", "credit2")
 
 PARTIES, QUICK_PARTIES = (2, 4, 8, 16, 32), (2, 8)
 WAYS = {"masked": Horizontal(SecureAggregation()), "plain": Horizontal(NoPrivacy(i_accept_disclosure=True))}
-GROWING = (AskHistograms, AskLeafSums, FinishRound)
+GROWING = (AskHistograms, AskLeafSums, FinishRound, NextRound)
 ROUNDS = 3
 
 SHEET = "cost by number of parties; bytes and messages are one party's"

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-FIRST, LEVELS, LEAVES, FINISH = "Begin", "AskHistograms", "AskLeafSums", "FinishRound"
-SUMMING = ("AskCounts", "AskMoments", LEVELS, LEAVES, FINISH)
+FIRST, LEVELS, LEAVES, FINISH, NEXT = "Begin", "AskHistograms", "AskLeafSums", "FinishRound", "NextRound"
+SUMMING = ("AskCounts", "AskMoments", LEVELS, LEAVES, FINISH, NEXT)
 BEGINS, SUMS, ENDS = (FIRST, "BeginSealed"), (LEVELS, "AskSealedSums"), (FINISH, "EndRound")
 """What begins the trees, asks for sums of a level and ends a tree, in horizontal and in vertical runs."""
-GROWING = (*SUMS, LEAVES, "AskSides", *ENDS)
+GROWING = (*SUMS, LEAVES, "AskSides", *ENDS, NEXT)
 
 
 @dataclass
@@ -115,5 +115,6 @@ class DriverLog:
     def _answered(self, line: dict[str, Any]) -> None:
         now = self.asked[-1]
         now.answered.add(line["from"])
-        if now.kind in ENDS and now.answered == now.to:
+        if now.kind in (*ENDS, NEXT) and now.answered == now.to:
             self._finished += 1
+            self.begun += now.kind == NEXT  # which ends a tree and begins another

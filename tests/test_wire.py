@@ -39,6 +39,9 @@ def real_frames():
         fed = Federation(training, params_of(n_estimators=2), Goal(follow=follow), validation, **plan)
         fed.model()
         found |= {one.kind: one for one in fed.heard}
+    unfollowed = Federation(two_class(3), params_of(n_estimators=2))
+    unfollowed.model()
+    found = {one.kind: one for one in unfollowed.heard} | found
     hidden = vertical(params_of(n_estimators=1), protection="lattice", hidden_rows=True)
     hidden.model()
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))

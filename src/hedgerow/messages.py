@@ -235,6 +235,16 @@ class FinishRound(Request, frozen=True, tag=10):
     values: Annotated[F32, clear("their values")]
 
 
+class NextRound(Request, frozen=True, tag=19):
+    """`FinishRound`, and the next round's first `AskHistograms`, for its roots: one request instead of two."""
+
+    round: Annotated[int, clear("which round of trees ends")]
+    level: Annotated[int, clear("which request of that round")]
+    parties: Annotated[tuple[int, ...], clear("whose sums are added, by number in the plan")]
+    leaves: Annotated[NodeList, clear("all leaves of the round's trees")]
+    values: Annotated[F32, clear("their values")]
+
+
 class MaskedSums(Answer, frozen=True, tag=8):
     """A party's part of sums that only all parts together show."""
 
@@ -576,7 +586,7 @@ class Farewell(Request, frozen=True, tag=12):
 
 REQUESTS: tuple[type[Request], ...] = (
     Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
-    AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
+    NextRound, AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
     AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
     AskHiddenSums, AskHiddenSides, AskKnown, AskWays, Lead, FromOpener, PassSum, GoOn,
 )  # fmt: skip

@@ -158,6 +158,12 @@ class Plan:
         """Whether such sums may be opened for one set of parties in a tree and for another in the next."""
         return self.only_sums and (self.party_share < 1 or self.on_loss == "continue")
 
+    @property
+    def joins_rounds(self) -> bool:
+        """Whether a round ends in the request that begins the next: sums are of all, and no metric is followed."""
+        always_all = self.party_share == 1 and self.on_loss == "wait"
+        return self.method == "horizontal" and not self.opener and always_all and not self.goal.follow
+
     def _check_prediction(self) -> None:
         if self.active not in self.names or not self.model:
             raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")

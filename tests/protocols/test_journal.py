@@ -130,7 +130,7 @@ def test_metric_sums_are_opened_for_one_set():
 def test_other_trees_than_those_grown_are_refused_at_the_next_start(tmp_path):
     logs = logged(tmp_path)
     fed = Federation(two_class(4), PARAMS, logs=logs)
-    until(fed, step(m.AskHistograms, 2, 0))
+    until(fed, step(m.AskHistograms, 2, 1))
     states = []
     Federation(two_class(4), params_of(n_estimators=3, max_depth=2, learning_rate=0.3)).model(keep=states.append)
     close(logs)

@@ -54,7 +54,7 @@ def test_before_columns_are_agreed_a_party_gives_no_sum():
 def test_before_the_trees_have_begun_no_gradients_are_summed():
     party, _ = stopped(lambda r: isinstance(r, m.Begin))
     for kind, request in every_request().items():
-        if kind in (m.AskHistograms, m.AskLeafSums, m.FinishRound):
+        if kind in (m.AskHistograms, m.AskLeafSums, m.FinishRound, m.NextRound):
             refuses(party, request, "before they have begun")
 
 

@@ -97,7 +97,9 @@ def test_no_more_trees_are_grown_than_the_plan_says():
     refuses(party, m.AskHistograms(2, 0, (0, 1, 2), none, nodes((0, 0))), "more than the 2 rounds")
 
 
-@pytest.mark.parametrize("kind", [m.AskLeafSums, m.FinishRound])
+@pytest.mark.parametrize(
+    ("kind", "on_loss"), [(m.AskLeafSums, "wait"), (m.FinishRound, "continue"), (m.NextRound, "wait")]
+)
 @pytest.mark.parametrize(
     "leaves",
     [
@@ -110,14 +112,15 @@ def test_no_more_trees_are_grown_than_the_plan_says():
         lambda _: [],
     ],
 )
-def test_leaves_must_divide_the_rows(kind, leaves):
-    party, request = stopped(step(kind))
+def test_leaves_must_divide_the_rows(kind, on_loss, leaves):
+    party, request = stopped(step(kind), on_loss=on_loss)
     ends = list(zip(request.leaves.tree.tolist(), request.leaves.node.tolist(), strict=True))
     refuses(party, replace(request, leaves=nodes(*leaves(ends))), "do not divide the rows")
 
 
-def test_values_must_be_finite_and_as_many_as_the_leaves():
-    party, request = stopped(step(m.FinishRound))
+@pytest.mark.parametrize(("kind", "on_loss"), [(m.FinishRound, "continue"), (m.NextRound, "wait")])
+def test_values_must_be_finite_and_as_many_as_the_leaves(kind, on_loss):
+    party, request = stopped(step(kind), on_loss=on_loss)
     refuses(party, replace(request, values=changed(request.values, 0, np.nan)), "cannot be read")
     refuses(party, replace(request, values=changed(request.values, 0, np.inf)), "cannot be read")
     refuses(party, replace(request, values=request.values[1:]), "not as many as the leaves")

@@ -103,7 +103,7 @@ def test_two_parties_consented_to_in_the_plan_alone_are_not_enough():
 @pytest.mark.parametrize("what", ["low", "base", "cuts"])
 def test_what_was_fixed_before_the_first_tree_cannot_be_changed(what):
     fed = Federation(two_class(3))
-    until(fed, step(m.AskHistograms, 1, 0))
+    until(fed, step(m.NextRound))
     begin = fed.of("Begin")[0].message
     changed = replace(begin, **{what: np.sort(begin.cuts + 1) if what == "cuts" else getattr(begin, what) - 0.5})
     with pytest.raises(PrivacyError, match="changes cut points and ranges in the middle"):

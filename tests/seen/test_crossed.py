@@ -20,6 +20,7 @@ DECLARED = {(line.message, line.field): line for line in m.disclosures()}
 
 RUNS = {
     "masked": {},
+    "unfollowed": {"follow": False},
     "plain": {"protection": "plain"},
     "local cuts": {"cut_points": "local"},
     "bagging": {"method": "bagging", "protection": "plain"},
@@ -48,7 +49,7 @@ def heard_in(**plan):
         fed.model()
         return fed.heard
     training, validation = partition.hold_out(two_class(5), 0.2)
-    follow = "method" not in plan
+    follow = plan.pop("follow", "method" not in plan)
     fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
     fed.model()
     return fed.heard
@@ -152,7 +153,7 @@ def test_other_labels_change_only_what_depends_on_sums():
     assert clear(one[:before]) == clear(other[:before])
     kinds = {heard.kind for heard in one[before:] if clear([heard]) not in [clear([h]) for h in other[before:]]}
     assert kinds
-    assert kinds <= {"Begin", "AskHistograms", "AskLeafSums", "FinishRound", "Farewell"}
+    assert kinds <= {"Begin", "AskHistograms", "AskLeafSums", "NextRound", "FinishRound", "Farewell"}
 
 
 def test_other_values_change_nothing_before_the_counts():

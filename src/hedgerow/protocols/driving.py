@@ -260,9 +260,13 @@ class _Run:
                 self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
 
         def kept(_: Forest, history: Sequence[float]) -> None:
-            self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
+            if rows.ending is None:  # everybody has the values
+                self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
 
-        rows.keep_losses = lambda: self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
+        def keep() -> None:
+            self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
+
+        rows.keep_losses = rows.keep_finished = keep
         so_far = (before.forest if parts else None, self._history(loss.n_trees))
         return boosted(rows, loss, start, self.driver.threads, self.driver.callbacks, so_far, kept, sealed)
 

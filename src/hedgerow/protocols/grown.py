@@ -71,7 +71,9 @@ def boosted(
     growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
-    return boost(rows, growth, params, scales, loss.n_trees, stopping, callbacks, *so_far, kept, sealed)
+    done = boost(rows, growth, params, scales, loss.n_trees, stopping, callbacks, *so_far, kept, sealed)
+    rows.end()
+    return done
 
 
 def model_of(plan: Plan, shared: Common, start: Start, done: Boosted) -> Model:

@@ -10,6 +10,9 @@
                                     <-----------  MaskedSums
     FinishRound(values)             ----------->  adds the values to its scores, writes down what it did
                                     <-----------  MaskedSums: the metric on validation rows, gradients cut off
+  or, where no metric is followed and all parties take part in every tree:
+    NextRound(values)               ----------->  the same, and the sums at the next tree's root at once
+                                    <-----------  MaskedSums
 
 Sees in the clear.  Driver: sums over all parties of the tree, per node and bin; the trees.
                     Party: its own rows, the trees.  Nobody: another party's sums (without protection: the driver does).
@@ -21,25 +24,27 @@ the plan's. It answers a step of a tree again only if everything it was told is 
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import PartyLost
-from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound, NodeList
+from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols import followed
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import drawn
 from hedgerow.protocols.told_cuts import cut_list, nodes_of
+from hedgerow.remembered import remembered
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
 from hedgerow.trees.local import Adding, Gradients, LocalRows, Step
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
+from hedgerow.wire import encode
 
 
 class HorizontalRows:
@@ -56,6 +61,10 @@ class HorizontalRows:
         """Whether the round was closed early, so that it cannot be grown again."""
         self.keep_losses: Callable[[], None] = lambda: None
         """Called when the run goes on without parties, before the others hear of it."""
+        self.keep_finished: Callable[[], None] = lambda: None
+        """Called when everybody has the values of a round that ended in the next one's first request."""
+        self.ending: FinishRound | None = None
+        """The end of a round, until the next request takes it along."""
         self._n_kept = 0
         self._metric_sums = np.empty(0, np.int64)
         self._counts = np.empty((0, self.width), np.int64)
@@ -85,6 +94,8 @@ class HorizontalRows:
         return self._opened(AskLeafSums, leaves, 2 * len(leaves.tree)).reshape(-1, 2)
 
     def _opened(self, kind: type[AskHistograms | AskLeafSums], nodes: Nodes, n_words: int) -> NDArray[np.int64]:
+        if self.ending is not None:
+            return self._next_round(self.ending, n_words)
         while True:
             cuts, listed = cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
             request = kind(self.round, self.level, self.parties, cuts, listed)
@@ -107,6 +118,24 @@ class HorizontalRows:
             self.cuts = NO_CUTS
             return words
 
+    def _next_round(self, ending: FinishRound, n_words: int) -> NDArray[np.int64]:
+        """The sums at the roots; what becomes known besides: how many gradients were cut off in the round before."""
+        request = NextRound(ending.round, ending.level, ending.parties, ending.leaves, ending.values)
+        words = self.circle.opened_sum(request, n_words + 1, ending.parties)
+        self._ended(words[-1:])
+        self.level += 1
+        return words[:-1]
+
+    def _ended(self, words: NDArray[np.int64]) -> None:
+        self.ending = None
+        self.clipped += int(words[0])
+        self.keep_finished()
+
+    def end(self) -> None:
+        """After the last round: its end, if it waits for a next one."""
+        if self.ending is not None:
+            self._ended(self.circle.opened_sum(self.ending, 1, self.ending.parties))
+
     def _go_on(self, loss: PartyLost) -> None:
         """Without the lost parties, where all have consented to that and they are gone; else the attempt ends."""
         if not self.circle.goes_on(loss):
@@ -124,11 +153,14 @@ class HorizontalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
+        listed = NodeList(leaves.tree, leaves.node)
         while True:
             self._keep_losses()
             present = self.circle.numbers
-            listed = NodeList(leaves.tree, leaves.node)
             request = FinishRound(self.round, self.level, present, listed, values)
+            if self.circle.plan.joins_rounds:
+                self.ending = request
+                return
             try:
                 words = self.circle.opened_sum(request, 1 + self.n_metric, present)
             except PartyLost as loss:
@@ -149,10 +181,15 @@ class Growing:
 
     def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
         self.grid, self.rows, self.metric = grid, rows, metric
-        self.place = followed.begin(plan, grid, len(rows.own.scores), first_round)
+        self.place = followed.begin(plan, grid, self.n_trees, first_round)
         self.counted = plan.params.min_child_rows > 1
         self.clipped = 0
         """Gradients that were cut off before this round."""
+
+    @property
+    def n_trees(self) -> int:
+        """The trees of a round."""
+        return len(self.rows.own.scores)
 
     def step(self, request: AskHistograms | AskLeafSums) -> Step:
         """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
@@ -191,6 +228,25 @@ class Growing:
         if self.rows.held_out is None:
             return np.zeros(metric.n_sums, np.int64)
         return self.rows.held_out_sums(metric, self.place.round + 1)
+
+
+class Joined(NamedTuple):
+    """The two requests that are one, each with its frame: a party answers them as if they had come one by one."""
+
+    finish: FinishRound
+    finish_frame: bytes
+    first: AskHistograms
+    first_frame: bytes
+
+
+@remembered
+def joined(request: NextRound, n_trees: int) -> Joined:
+    """What the request stands for, in rounds of so many trees."""
+    ends, parties = request.round, request.parties
+    finish = FinishRound(ends, request.level, parties, request.leaves, request.values)
+    roots = NodeList(np.arange(n_trees), np.zeros(n_trees, np.int64))
+    first = AskHistograms(ends + 1, 0, parties, cut_list(NO_CUTS), roots)
+    return Joined(finish, encode(finish), first, encode(first))
 
 
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:

@@ -27,7 +27,7 @@ from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.followed import Followed
-from hedgerow.protocols.horizontal import Growing, trees_digest
+from hedgerow.protocols.horizontal import Growing, joined, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
@@ -39,7 +39,7 @@ from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import drawn
-from hedgerow.protocols.unsummed import Begun, Unhidden, Unsummed, worked_out
+from hedgerow.protocols.unsummed import NOTHING, Begun, Unhidden, Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.trees.local import Adding
 from hedgerow.wire import MOST_SMALL, decode_request, encode
@@ -53,7 +53,10 @@ BEGUN = "cut points and ranges"
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
-STEPS = (m.AskHistograms, m.AskLeafSums, m.FinishRound)
+Stepping = m.AskHistograms | m.AskLeafSums | m.FinishRound
+"""The steps of a round."""
+
+STEPS = (*get_args(Stepping), m.NextRound)
 """What a party is asked again and again; these are looked for first."""
 
 Reply = m.Answer | Unsummed | Unhidden
@@ -347,23 +350,53 @@ class Party:
         """What the gradients of the next round depend on."""
         self.state = hashlib.sha256(self.state + trees).digest()
 
-    def _step(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound, frame: bytes) -> Reply:
-        growing, plan = self.growing, self.plan
-        if growing is None:
+    def _step(self, request: Stepping | m.NextRound, frame: bytes) -> Reply:
+        if self.growing is None:
             raise ProtocolError("The driver asks for trees before they have begun.")
-        self._check_set(request, growing.place)
+        if isinstance(request, m.NextRound):
+            return self._next_round(request, self.growing)
+        if not isinstance(request, m.FinishRound):
+            return self._sums(request, frame, self.growing)
+        words, adds = self._finish(request, frame, self.growing)
+        if self.owner.durable:
+            self.log.sync()
+        if self.hiding.own_number in request.parties:
+            return self._hidden(words, request.parties, adds)
+        _native.add_values(adds, self.threads)
+        return m.Done()
+
+    def _next_round(self, request: m.NextRound, growing: Growing) -> Reply:
+        """Two requests, checked and written down as if they had come one by one; one answer."""
+        if not self.plan.joins_rounds:
+            raise ProtocolError("The plan of this run does not allow NextRound.")
+        both = joined(request, growing.n_trees)
+        words, adds = self._finish(both.finish, both.finish_frame, growing)
+        return self._sums(both.first, both.first_frame, growing, words, adds)
+
+    def _answering(self, request: Stepping, frame: bytes, now: Followed) -> bytes:
+        """Write down the step that is about to be answered; what it is known by."""
+        self._check_set(request, now)
         if request.level == 0:
             self.journal.begin(self.state)
         # Where the set may shrink, a step is known by everything but its set.
-        goes_on = plan.on_loss == "continue"
+        goes_on = self.plan.on_loss == "continue"
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
         self.journal.answer(request.round, request.level, content, request.parties, shrinks)
-        if isinstance(request, m.FinishRound):
-            return self._finish(request, content, growing)
+        return content
+
+    def _sums(
+        self,
+        request: m.AskHistograms | m.AskLeafSums,
+        frame: bytes,
+        growing: Growing,
+        beside: NDArray[np.int64] = NOTHING,
+        adds: Sequence[Adding] = (),
+    ) -> Reply:
+        self._answering(request, frame, growing.place)
         step = growing.step(request)
         gives = self.hiding.own_number in request.parties
-        if gives and step.begins is not None and plan.sets_change:
+        if gives and step.begins is not None and self.plan.sets_change:
             step, digest = growing.gradients(step)
             self.journal.give(request.round, digest, request.parties)
         if self.owner.durable:
@@ -372,19 +405,16 @@ class Party:
             words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
             return self.hiding.sums(words, request.parties) if gives else m.Done()
         pads = self.hiding.pads(request.parties, self.told) if gives else None
-        return Unsummed(growing.rows, step, pads, gives, self.sent)
+        return Unsummed(growing.rows, step, pads, gives, self.sent, beside, adds)
 
-    def _finish(self, request: m.FinishRound, content: bytes, growing: Growing) -> Reply:
+    def _finish(self, request: m.FinishRound, frame: bytes, growing: Growing) -> tuple[NDArray[np.int64], list[Adding]]:
+        """Own words of a round's end, and what is still to be added to own scores."""
+        content = self._answering(request, frame, growing.place)
         again = growing.place.finished
         words, adds = growing.finish(request)
         if not again:
             self._finished(request, content, growing)
-        if self.owner.durable:
-            self.log.sync()
-        if self.hiding.own_number in request.parties:
-            return self._hidden(words, request.parties, adds)
-        _native.add_values(adds, self.threads)
-        return m.Done()
+        return words, adds
 
     def _hidden(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
         """Own sums on their way out, as the plan says; what is to be added to scores is added with others'."""
@@ -406,7 +436,7 @@ class Party:
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
         return self._hidden(words, self.present)
 
-    def _check_set(self, request: m.AskHistograms | m.AskLeafSums | m.FinishRound, now: Followed) -> None:
+    def _check_set(self, request: Stepping, now: Followed) -> None:
         """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out."""
         parties, finishes = request.parties, isinstance(request, m.FinishRound)
         if not finishes and request.level > 0:

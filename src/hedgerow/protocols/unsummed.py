@@ -21,6 +21,7 @@ from hedgerow.protocols import secure_sum
 from hedgerow.trees.local import Adding, LocalRows, Step
 
 Sent = Callable[[Answer], bytes]
+NOTHING = np.empty(0, np.int64)
 
 
 class Unhidden(NamedTuple):
@@ -33,7 +34,7 @@ class Unhidden(NamedTuple):
     """Whether the party's sums were asked for."""
     sent: Sent
     adds: Sequence[Adding] = ()
-    """What is still to be added to the scores of its rows."""
+    """What is to be added to the scores of its rows before."""
 
 
 class Unsummed(NamedTuple):
@@ -44,10 +45,17 @@ class Unsummed(NamedTuple):
     pads: Pads | None
     gives: bool
     sent: Sent
+    beside: NDArray[np.int64] = NOTHING
+    """Words that leave behind the sums."""
+    adds: Sequence[Adding] = ()
+    """What is to be added to the scores of its rows before."""
 
     def summed(self, words: NDArray[np.int64], clipped: int) -> Unhidden:
         """Once the step was taken."""
-        return Unhidden(self.rows.taken(self.step, words, clipped), self.pads, self.gives, self.sent)
+        own_words = self.rows.taken(self.step, words, clipped)
+        if len(self.beside):
+            own_words = np.concatenate([own_words, self.beside])
+        return Unhidden(own_words, self.pads, self.gives, self.sent)
 
 
 Begun = bytes | Unsummed | Unhidden
@@ -56,12 +64,12 @@ Begun = bytes | Unsummed | Unhidden
 
 def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     """The answers, in order. What leaves each party: its own sums, hidden as it said."""
+    adds = [add for each in begun if not isinstance(each, bytes) for add in each.adds]
+    if adds:
+        _native.add_values(adds, threads)
     steps = [each.step for each in begun if isinstance(each, Unsummed)]
     taken = iter(_native.take_steps(steps, threads) if steps else ())
     summed = [each.summed(*next(taken)) if isinstance(each, Unsummed) else each for each in begun]
-    adds = [add for each in summed if isinstance(each, Unhidden) for add in each.adds]
-    if adds:
-        _native.add_values(adds, threads)
     parts = [(each.own_words, each.pads) for each in summed if isinstance(each, Unhidden) and each.gives]
     answers = iter(secure_sum.given(parts, threads))
     return [each if isinstance(each, bytes) else each.sent(next(answers) if each.gives else Done()) for each in summed]

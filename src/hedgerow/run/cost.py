@@ -167,12 +167,16 @@ def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
     cuts = sum(levels[:-1]) * CUT * width
     leaves = _n_leaves(levels) * width
     yield from _before_trees(plan, shape, answer)
-    yield Line("AskHistograms", rounds * len(levels), rounds * (cuts + sum(asked) * NODE * width), trip=True)
+    joined = rounds - 1 if plan.joins_rounds else 0
+    yield Line("AskHistograms", rounds * len(levels) - joined, rounds * (cuts + sum(asked) * NODE * width), trip=True)
     yield Line(answer, rounds * len(levels), rounds * sums * taking)
     yield Line("AskLeafSums", rounds, rounds * (levels[-1] * width * CUT + leaves * NODE), trip=True)
     yield Line(answer, rounds, rounds * leaves * 2 * WORD * taking)
-    yield Line("FinishRound", rounds, rounds * leaves * (NODE + VALUE), trip=True)
-    yield Line(answer, rounds, rounds * (1 + _metric_words(plan, shape)) * WORD)
+    if joined:
+        yield Line("NextRound", joined, joined * leaves * (NODE + VALUE), trip=True)
+    ends = rounds - joined
+    yield Line("FinishRound", ends, ends * leaves * (NODE + VALUE), trip=True)
+    yield Line(answer, ends, ends * (1 + _metric_words(plan, shape)) * WORD)
 
 
 def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:

@@ -55,7 +55,8 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     summed = m.MaskedSums if plan.protection == "masked" else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
-    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, summed)
+    ends = (m.FinishRound, *((m.NextRound,) if plan.joins_rounds else ()))
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
 
 
 def sights(plan: Plan) -> list[Sight]:
