@@ -19,6 +19,7 @@ class InProcess:
 
     def __init__(self, answers: Mapping[str, Callable[[bytes], Any]], work_out: WorkOut = list) -> None:
         self.answers, self.work_out = answers, work_out
+        self._beside: list[Callable[[], None]] = []
 
     def here(self) -> frozenset[str]:
         """Everyone."""
@@ -28,6 +29,10 @@ class InProcess:
         """Those that do not exist."""
         return parties - frozenset(self.answers)
 
+    def meanwhile(self, work: Callable[[], None]) -> None:
+        """Nobody is waited for here: the work is done first."""
+        self._beside.append(work)
+
     def carry(
         self,
         frames: Mapping[str, bytes],
@@ -35,6 +40,8 @@ class InProcess:
         most_bytes: int,  # noqa: ARG002
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Ask everyone; what a party refuses is raised here."""
+        while self._beside:
+            self._beside.pop(0)()
         begun = [self.answers[party](frame) for party, frame in frames.items()]
         return dict(zip(frames, self.work_out(begun), strict=True)), frozenset()
 
