@@ -88,10 +88,9 @@ class GrpcTransport:
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Hand each party its frame; returns the answers, and who did not answer."""
         seats = [self._seat(name) for name in frames]
-        end = time.monotonic() + deadline
         with self._carrying:
             try:
-                asked = self._ask(seats, frames, most_bytes)
+                asked, end = self._ask(seats, frames, most_bytes), time.monotonic() + deadline
                 if self._beside:
                     self._await(seats, deadline, end, lambda one: one.settled or one.gone)
                 while self._beside:
