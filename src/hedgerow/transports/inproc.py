@@ -19,7 +19,6 @@ class InProcess:
 
     def __init__(self, answers: Mapping[str, Callable[[bytes], Any]], work_out: WorkOut = list) -> None:
         self.answers, self.work_out = answers, work_out
-        self._beside: list[Callable[[], None]] = []
 
     def here(self) -> frozenset[str]:
         """Everyone."""
@@ -30,8 +29,8 @@ class InProcess:
         return parties - frozenset(self.answers)
 
     def meanwhile(self, work: Callable[[], None]) -> None:
-        """Nobody is waited for here: the work is done first."""
-        self._beside.append(work)
+        """Nobody is waited for here: the work is done at once."""
+        work()
 
     def carry(
         self,
@@ -40,8 +39,6 @@ class InProcess:
         most_bytes: int,  # noqa: ARG002
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Ask everyone; what a party refuses is raised here."""
-        while self._beside:
-            self._beside.pop(0)()
         begun = [self.answers[party](frame) for party, frame in frames.items()]
         return dict(zip(frames, self.work_out(begun), strict=True)), frozenset()
 
