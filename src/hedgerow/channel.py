@@ -24,6 +24,9 @@ class Transport(Protocol):
     def wait(self, parties: frozenset[str], deadline: float) -> frozenset[str]:
         """Wait until these are here, at most `deadline` seconds; returns those that are not."""
 
+    def meanwhile(self, work: Callable[[], None]) -> None:
+        """Work that the next `carry` does, in the thread that calls it, while it waits for answers."""
+
     def carry(
         self, frames: Mapping[str, bytes], deadline: float, most_bytes: int
     ) -> tuple[dict[str, bytes], frozenset[str]]:

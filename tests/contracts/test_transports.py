@@ -120,6 +120,20 @@ def test_a_party_that_is_not_there_is_named_by_wait(carried):
     assert transport.wait(frozenset(NAMES), 0.3) == frozenset(NAMES[2:])
 
 
+def test_work_for_the_meantime_is_done_once_and_before_the_party_is_done(carried):
+    done, times = threading.Event(), []
+
+    def work():
+        times.append(threading.current_thread())
+        done.set()
+
+    transport = carried({"party1": lambda _: b"done" if done.wait(10) else b"not done"})
+    transport.meanwhile(work)
+    for _ in range(2):
+        assert transport.carry({"party1": b""}, 20.0, MOST) == ({"party1": b"done"}, frozenset())
+    assert times == [threading.current_thread()]
+
+
 CASES = {
     "two classes": ("two", Goal(), {"subsample": 0.8}),
     "two classes, plain": ("two", Goal(), {"colsample_bytree": 0.6}),

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from federated import Federation, labels, params_of, same, values
+from federated import Federation, Lossy, labels, params_of, same, values
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import RunError
+from hedgerow.messages import AskSealedSums, AskSides
 from hedgerow.protocols.driving import run
 from hedgerow.protocols.learnt_bins import LearntBins
+from hedgerow.protocols.noted_rows import NotedRows
 
 N = 1500
 DEEP = params_of(n_estimators=8, max_depth=5, min_cut_rows=1, max_bin=16)
+SHALLOW = params_of(n_estimators=3, max_depth=4, min_cut_rows=1, max_bin=16)
 
 
 def parties(n=N, missing=0.1):
@@ -30,6 +33,41 @@ def noted(params=DEEP, tables=None, **more):
 @pytest.fixture(scope="module")
 def deep():
     return noted()
+
+
+class AtOnce(list):
+    """Makes every note as soon as it can be made."""
+
+    def append(self, note):
+        note()
+
+
+STEP = ("round", "level")
+LOST = {"nobody": (), "a party that is to tell sides": (AskSides, 1, 3), "one that is to sum": (AskSealedSums, 1, 3)}
+
+
+@pytest.mark.parametrize("lost", LOST.values(), ids=LOST)
+def test_what_is_noted_while_others_work_is_what_would_be_noted_at_once(lost, monkeypatch):
+    """Also if the run goes on without a party that was asked: what it told before is not asked for again."""
+
+    def learnt():
+        on_loss = {"on_loss": "continue"} if lost else {}
+        fed = Federation(parties(300), SHALLOW, method="vertical", protection="plain", active="party1", **on_loss)
+        here = Lossy(fed, lambda name, r: name == "party3" and lost == (type(r), *(getattr(r, f, 0) for f in STEP)))
+        here.returning = False
+        state = run(fed.driver(notes_bins=True, transport=here))[1]
+        assert bool(state.losses) == bool(lost)
+        return state.learnt.packed()
+
+    later = learnt()
+    made = NotedRows.__init__
+
+    def at_once(rows, *more):
+        made(rows, *more)
+        rows._to_note = AtOnce()
+
+    monkeypatch.setattr(NotedRows, "__init__", at_once)
+    assert learnt() == later
 
 
 def true_bins(fed):

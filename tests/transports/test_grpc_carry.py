@@ -146,6 +146,23 @@ def test_a_late_answer_is_dropped_and_the_next_one_taken(net):
     assert driver.carry({"a": b"quick"}, 10, MOST) == ({"a": b"quick"}, frozenset())
 
 
+def test_work_for_the_meantime_is_done_also_if_nobody_can_be_asked(net):
+    driver, done = net.driver(), []
+    driver.meanwhile(lambda: done.append(1))
+    assert driver.carry({"a": b""}, 0.3, MOST) == ({}, frozenset("a"))
+    assert done == [1]
+
+
+def test_an_error_in_work_for_the_meantime_is_raised_and_the_next_frame_is_carried(net):
+    driver = net.driver()
+    net.party(driver.port, "a", lambda frame: frame)
+    driver.wait(frozenset("a"), 10)
+    driver.meanwhile(lambda: int("one"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        driver.carry({"a": b"1"}, 10, MOST)
+    assert driver.carry({"a": b"2"}, 10, MOST) == ({"a": b"2"}, frozenset())
+
+
 def test_a_party_that_computes_longer_than_the_silence_allowed_is_not_lost(net):
     driver = net.driver(lost_after=0.6, heartbeat=0.1)
     late = threading.Event()

@@ -216,7 +216,10 @@ def lying(net, *messages, most_bytes=MOST):
     [
         ([Head(1, 3, sha(b"abd"), b"abc")], "does not have the hash"),
         ([Head(1, 3, sha(b"abc"), b"abcd")], "more than the 3 bytes"),
-        ([Head(1, 4, sha(b"abcd"), b"ab"), Part(1, b"cde")], "more than the 4 bytes"),
+        ([Head(1, CHUNK + 2, sha(b""), bytes(CHUNK)), Part(1, b"cde")], f"more than the {CHUNK + 2} bytes"),
+        ([Head(1, 4, sha(b"abcd"), b"ab"), Part(1, b"cd")], "has 2 bytes; only the last may be short"),
+        ([Head(1, CHUNK + 4, sha(b""), bytes(CHUNK)), Part(1, b"cd")], "has 2 bytes; only the last may be short"),
+        ([Head(1, CHUNK + 1, sha(b""), bytes(CHUNK)), Part(2, b"c")], "request 2, which it was never sent"),
         ([Part(1, b"abc")], "without its beginning"),
         ([Head(2, 3, sha(b"abc"), b"abc")], "request 2, which it was never sent"),
         ([Failed(7, "no")], "request 7, which it was never sent"),

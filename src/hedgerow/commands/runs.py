@@ -18,7 +18,7 @@ from hedgerow.run.local_run import Outcome
 from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.runfile import open_run
-from hedgerow.threads import threads_of
+from hedgerow.threads import short_turns, threads_of
 
 RUN_FILES = (".toml", ".conf")
 OF_RUNS = ("data", "resume", "folder", "n_jobs")
@@ -161,7 +161,7 @@ def drive(
     for sentence in run.notes:
         note(sentence)
     place = folder or run.folder
-    with _resumable(place, kept=True), live(run.params.n_estimators) as shown:
+    with _resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
         options = real_run.Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         driven = real_run.drive(run, identity, options, None if data is None else real_run.Own(data, valid))
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
@@ -187,7 +187,7 @@ def join(
     """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
     own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules)
-    with live(run.params.n_estimators, bar=False) as shown:
+    with short_turns(), live(run.params.n_estimators, bar=False) as shown:
         place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
     typer.echo(f"folder: {place}")
     file = real_run.kept_file(run)

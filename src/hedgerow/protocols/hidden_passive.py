@@ -92,6 +92,7 @@ class HiddenPassiveRows(PassiveRows):
             return SealedSums(b"")
         plan = sums_plan(begun, self.hidden, request.level, step, self.n_counted)
         self.carried += self.cipher.room(plan, int(self.widths.sum()))
+        self.on_counted()
         sealed = self.public.read_rows(request.sealed_gradients, plan)
         return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())
 

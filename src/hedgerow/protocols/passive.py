@@ -113,6 +113,8 @@ class PassiveRows:
         """Rounds that were ever complete."""
         self.carried = 0
         """Bits that the sums of this process can carry at most, whatever was sealed."""
+        self.on_counted: Callable[[], None] = lambda: None
+        """Called when sums are counted and still to be worked out."""
 
     def describe(self) -> OwnColumns:
         """What becomes known: numbers of columns and bins."""
@@ -195,6 +197,7 @@ class PassiveRows:
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
+        self.on_counted()
         if asked.sealed_now(request.level):
             self.sealed_gradients = request.sealed_gradients
             self.selection = Selection(np.take(self.own_codes, asked.rows, axis=1), self.widths)

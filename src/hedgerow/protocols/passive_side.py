@@ -17,6 +17,7 @@ from hedgerow import parts
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
+from hedgerow.protocols.given import Given
 from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
@@ -138,7 +139,8 @@ class PassiveSide:
 
     def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
         """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        before, told, carried = rows.returned, rows.told_sides, rows.carried
+        given = Given(rows, self.journal, self.durable)
+        rows.on_counted = given.begin
         if isinstance(request, m.AskSealedSums):
             reply: m.Answer = rows.sums(request)
         elif isinstance(request, m.AskSides):
@@ -147,12 +149,5 @@ class PassiveSide:
             reply = rows.hidden_answer(request)
         else:
             raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
-        new = {
-            "sums": rows.returned - before,
-            "sides": rows.told_sides - told,
-            "bits": rows.carried - carried,
-        }
-        self.journal.log.note(GAVE, run=self.journal.run, **new)
-        if self.durable:
-            self.journal.log.sync()
+        given.finish()
         return reply

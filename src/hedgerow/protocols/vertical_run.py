@@ -116,7 +116,7 @@ def grow(
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
-        rows if learnt is None else NotedRows(rows, learnt),
+        rows if learnt is None else NotedRows(rows, learnt, circle.corridor.transport.meanwhile),
         growth,
         plan.params,
         ready.fixed.scales,

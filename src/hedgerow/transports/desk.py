@@ -49,10 +49,14 @@ class Line:
 
 
 class Desk:
-    """What the thread that computes and the threads that carry share; they hold `changed` to touch it."""
+    """What the thread that computes and the threads that carry share; they hold `changed` to touch it.
+
+    Those that carry wait for `changed`, the one that computes for something to do.
+    """
 
     def __init__(self, most_bytes: int) -> None:
-        self.changed = threading.Condition()
+        lock = threading.RLock()
+        self.changed, self._to_do = threading.Condition(lock), threading.Condition(lock)
         self._most_bytes = most_bytes
         self._driver: bytes | None = None
         self._highest: tuple[int, bytes] = (0, b"")
@@ -84,7 +88,7 @@ class Desk:
             if self._latest is None or self._latest.sequence != sequence:
                 self._latest = Request(sequence, frame)
             line.owed = True
-            self.changed.notify_all()
+            (self._to_do if self._latest.answer is None else self.changed).notify_all()
 
     def _begin(self, head: Head) -> Gathering:
         sequence, sha256 = self._highest
@@ -100,7 +104,7 @@ class Desk:
         """Wait for the next request to compute, or for the end; raises the error that ended it."""
         with self.changed:
             while self._end is None and (self._latest is None or self._latest.taken):
-                self.changed.wait(1.0)  # not for ever, so that an interrupt is seen on every system
+                self._to_do.wait(1.0)  # not for ever, so that an interrupt is seen on every system
             if isinstance(self._end, HedgerowError):
                 raise self._end
             if self._end is not None:
@@ -129,4 +133,4 @@ class Desk:
         """There is nothing more to do."""
         with self.changed:
             self._end = self._end or how
-            self.changed.notify_all()
+            self._to_do.notify_all()

@@ -8,7 +8,9 @@
     Beat                              <-->  Beat                     whenever there was nothing else to say
                                       <---  Goodbye(ok, sentence)
 
-Every message is a msgpack array that begins with a small integer. Lengths are checked before anything is kept.
+Every message is a msgpack array that begins with a small integer. Lengths are checked before anything is kept: all
+pieces of a frame have CHUNK bytes but the last, so that a frame never comes in more pieces than its length says. What a
+message carries is not copied out of it; the pieces are joined once, when all are here.
 """
 
 import hashlib
@@ -64,14 +66,14 @@ class Head(msgspec.Struct, array_like=True, tag=4, forbid_unknown_fields=True, f
     sequence: Count
     length: Count
     sha256: Annotated[bytes, Meta(min_length=32, max_length=32)]
-    data: Annotated[bytes, Meta(max_length=CHUNK)]
+    data: Annotated[memoryview, Meta(max_length=CHUNK)]
 
 
 class Part(msgspec.Struct, array_like=True, tag=5, forbid_unknown_fields=True, frozen=True):
     """The next bytes of the frame that is under way."""
 
     sequence: Count
-    data: Annotated[bytes, Meta(min_length=1, max_length=CHUNK)]
+    data: Annotated[memoryview, Meta(min_length=1, max_length=CHUNK)]
 
 
 class Failed(msgspec.Struct, array_like=True, tag=6, forbid_unknown_fields=True, frozen=True):
@@ -138,9 +140,9 @@ def short(sentence: str) -> str:
 def cut(sequence: int, frame: bytes, sha256: bytes) -> Iterator[bytes]:
     """The messages that carry a frame."""
     view = memoryview(frame)
-    yield encode(Head(sequence, len(frame), sha256, bytes(view[:CHUNK])))
+    yield encode(Head(sequence, len(frame), sha256, view[:CHUNK]))
     for start in range(CHUNK, len(frame), CHUNK):
-        yield encode(Part(sequence, bytes(view[start : start + CHUNK])))
+        yield encode(Part(sequence, view[start : start + CHUNK]))
 
 
 class Gathering:
@@ -153,28 +155,32 @@ class Gathering:
                 "raise the limit or send less at a time."
             )
         self.sequence, self.sha256, self.length = head.sequence, head.sha256, head.length
-        self._bytes = bytearray()
+        self._pieces: list[memoryview] = []
+        self._left = head.length
         self._hash = hashlib.sha256()
         self._add(head.data)
 
     def add(self, part: Part) -> None:
-        """The next bytes; refused if they belong to another frame or are more than announced."""
+        """The next bytes; refused if they belong to another frame, or are more or fewer than they must be."""
         if part.sequence != self.sequence:
             raise ProtocolError(f"A part of frame {part.sequence} came in the middle of frame {self.sequence}.")
         self._add(part.data)
 
-    def _add(self, data: bytes) -> None:
-        if len(self._bytes) + len(data) > self.length:
+    def _add(self, data: memoryview) -> None:
+        if len(data) > self._left:
             raise ProtocolError(f"Frame {self.sequence} has more than the {self.length} bytes it announced.")
-        self._bytes += data
+        if len(data) < min(self._left, CHUNK):
+            raise ProtocolError(f"A part of frame {self.sequence} has {len(data)} bytes; only the last may be short.")
+        self._left -= len(data)
+        self._pieces.append(data)
         self._hash.update(data)
 
     def whole(self) -> bytes | None:
         """The frame once all of it is here; refused if it does not have the announced hash."""
-        if len(self._bytes) < self.length:
+        if self._left:
             return None
         if self._hash.digest() != self.sha256:
             raise ProtocolError(f"Frame {self.sequence} does not have the hash it announced.")
-        frame = bytes(self._bytes)
+        frame = b"".join(self._pieces)
         frame_hash.remember(frame, self.sha256)
         return frame

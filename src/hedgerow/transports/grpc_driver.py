@@ -51,6 +51,7 @@ class GrpcTransport:
         self.reasons: dict[str, str] = {}
         self.refusals: frozenset[str] = frozenset()
         self._grace, self._sequence, self._carrying = grace, 0, threading.Lock()
+        self._beside: list[Callable[[], None]] = []
         self._reception = Reception(identity, Rules(dict(pins), revoked, run, lost_after, heartbeat, on_event))
         streams = STREAMS_PER_PARTY * len(pins) + 4
         try:
@@ -78,24 +79,25 @@ class GrpcTransport:
                 seat.accept()
             return frozenset(seat.name for seat in seats if seat.link is None)
 
+    def meanwhile(self, work: Callable[[], None]) -> None:
+        """Work that the next `carry` does when its frames are on their way."""
+        self._beside.append(work)
+
     def carry(
         self, frames: Mapping[str, bytes], deadline: float, most_bytes: int
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Hand each party its frame; returns the answers, and who did not answer."""
         seats = [self._seat(name) for name in frames]
         with self._carrying:
-            hashes = {id(frame): sha256_of(frame) for frame in frames.values()}
-            with self._reception.changed:
-                if self._reception.farewell is not None:
-                    raise ProtocolError("The transport was closed; nothing can be carried any more.")
-                self._sequence += 1
-                asked = []
-                for seat in seats:
-                    frame = frames[seat.name]
-                    asked.append(seat.ask(Asked(self._sequence, frame, hashes[id(frame)], most_bytes)))
-                try:
-                    self._await(seats, deadline)
-                finally:
+            try:
+                asked, end = self._ask(seats, frames, most_bytes), time.monotonic() + deadline
+                if self._beside:
+                    self._await(seats, deadline, end, lambda one: one.settled or one.gone)
+                while self._beside:
+                    self._beside.pop(0)()
+                self._await(seats, deadline, end, lambda one: one.settled)
+            finally:
+                with self._reception.changed:
                     for seat in seats:
                         seat.forget()
         self.reasons = {seat.name: one.reason for seat, one in zip(seats, asked, strict=True) if one.reason is not None}
@@ -103,17 +105,30 @@ class GrpcTransport:
         answers = {seat.name: one.answer for seat, one in zip(seats, asked, strict=True) if one.answer is not None}
         return answers, frozenset(frames) - answers.keys()
 
-    def _await(self, seats: list[Seat], deadline: float) -> None:
-        """Until every request is settled, by its answer or by a reason; the condition is held."""
-        changed, end = self._reception.changed, time.monotonic() + deadline
-        changed.notify_all()
-        while waiting := [seat for seat in seats if seat.asked is not None and not seat.asked.settled]:
-            now = time.monotonic()
-            for seat in waiting:
-                late = f"{seat.name} did not answer within {deadline:g} seconds." if now >= end else None
-                seat.give_up(seat.missing(self._grace, now) or late)
-            if any(seat.asked is not None and not seat.asked.settled for seat in waiting):
-                changed.wait(min(end - now, 0.5))
+    def _ask(self, seats: list[Seat], frames: Mapping[str, bytes], most_bytes: int) -> list[Asked]:
+        hashes = {id(frame): sha256_of(frame) for frame in frames.values()}
+        with self._reception.changed:
+            if self._reception.farewell is not None:
+                raise ProtocolError("The transport was closed; nothing can be carried any more.")
+            self._sequence += 1
+            asked = []
+            for seat in seats:
+                frame = frames[seat.name]
+                asked.append(seat.ask(Asked(self._sequence, frame, hashes[id(frame)], most_bytes)))
+            self._reception.to_say.notify_all()
+            return asked
+
+    def _await(self, seats: list[Seat], deadline: float, end: float, enough: Callable[[Asked], bool]) -> None:
+        """Until every request is far enough, or settled by a reason why it will never be."""
+        changed = self._reception.changed
+        with changed:
+            while waiting := [seat for seat in seats if seat.asked is not None and not enough(seat.asked)]:
+                now = time.monotonic()
+                for seat in waiting:
+                    late = f"{seat.name} did not answer within {deadline:g} seconds." if now >= end else None
+                    seat.give_up(seat.missing(self._grace, now) or late)
+                if any(seat.asked is not None and not enough(seat.asked) for seat in waiting):
+                    changed.wait(min(end - now, 0.5))
 
     def _seat(self, name: str) -> Seat:
         if name not in self._reception.seats:
@@ -127,7 +142,7 @@ class GrpcTransport:
             if self._reception.farewell is not None:
                 return
             self._reception.farewell = Goodbye(ok, short(sentence))
-            changed.notify_all()
+            self._reception.to_say.notify_all()
             changed.wait_for(lambda: all(seat.link is None for seat in seats), 3.0)
         self._listener.stop()
         self._reception.finish()

@@ -46,10 +46,14 @@ class Rules:
 
 
 class Reception:
-    """The parties' seats and streams; everything in it is read and changed with `changed` held."""
+    """The parties' seats and streams; everything in it is read and changed with their one lock held.
+
+    Who asks waits for `changed`, those that speak for `to_say`: nobody is woken for what is another's.
+    """
 
     def __init__(self, identity: Identity, rules: Rules) -> None:
-        self.changed = threading.Condition()
+        lock = threading.RLock()
+        self.changed, self.to_say, self._to_tell = (threading.Condition(lock) for _ in range(3))
         self.seats = {name: Seat(name) for name in rules.pins}
         self.farewell: Goodbye | None = None
         self._identity, self._rules, self._names = identity, rules, _by_fingerprint(rules.pins)
@@ -64,7 +68,7 @@ class Reception:
         """Tell the last events and stop watching."""
         with self.changed:
             self._over = True
-            self.changed.notify_all()
+            self._to_tell.notify_all()
         self._watcher.join(2)
 
     # A stream, in the thread that sends over it
@@ -138,7 +142,7 @@ class Reception:
         seat = self.seats[link.name]
         while True:
             with self.changed:
-                self.changed.wait_for(
+                self.to_say.wait_for(
                     lambda: link.ended or link.fault or self.farewell or seat.due(link), self._rules.heartbeat
                 )
                 if link.fault is not None:
@@ -162,6 +166,9 @@ class Reception:
             if link.ended or link.fault or self.farewell or seat.asked is not asked:
                 return
             yield message
+        with self.changed:
+            asked.gone = True
+            self.changed.notify_all()
 
     # A stream, in the thread that reads it
 
@@ -180,7 +187,7 @@ class Reception:
                 link.fault = fault
                 if seat.link is link and seat.asked is not None and not seat.asked.settled:
                     seat.asked.reason = f"{link.name} broke the rules of the transport: {fault}"
-                self.changed.notify_all()
+                self._stir()
         else:
             self._drop(link)
 
@@ -205,20 +212,25 @@ class Reception:
                 if self.farewell is None:
                     self._tell("lost", link.name)
             link.ended = True
-            self.changed.notify_all()
+            self._stir()
+
+    def _stir(self) -> None:
+        """Something that both who asks and who speaks look at."""
+        self.changed.notify_all()
+        self.to_say.notify_all()
 
     def _tell(self, what: str, who: str) -> None:
         with self.changed:
             if len(self._events) < MOST_EVENTS:
                 self._events.append((what, who))
-            self.changed.notify_all()
+            self._to_tell.notify_all()
 
     def _watch(self) -> None:
         over = False
         while not over:
             with self.changed:
                 if not self._events and not self._over:
-                    self.changed.wait(min(self._rules.heartbeat, self._rules.lost_after / 4))
+                    self._to_tell.wait(min(self._rules.heartbeat, self._rules.lost_after / 4))
                 now = time.monotonic()
                 silent = [link for link in self._links if now - link.heard > self._rules.lost_after]
                 for link in silent:

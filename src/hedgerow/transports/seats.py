@@ -10,7 +10,7 @@ from hedgerow.transports.grpc_streams import Caller
 
 @dataclass(eq=False)
 class Asked:
-    """A request under way: settled by an answer, or by the reason why there is none."""
+    """A request under way: settled by an answer, or by the reason why there is none; `gone` once it was sent whole."""
 
     sequence: int
     frame: bytes
@@ -19,6 +19,7 @@ class Asked:
     answer: bytes | None = None
     reason: str | None = None
     refused: bool = False
+    gone: bool = False
 
     @property
     def settled(self) -> bool:
