@@ -1,4 +1,4 @@
-"""The last result of a function, given again for the very same arguments: not equal ones, the same objects.
+"""The last results of a function, given again for the very same arguments: not equal ones, the same objects.
 
 Parties of one process hear the same frame one after the other; what depends on it alone is worked out once.
 """
@@ -12,17 +12,17 @@ T = TypeVar("T")
 
 
 def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """The function with a memory of its last call; nothing it takes or returns may ever change."""
+    """The function with a memory of its last two calls; nothing it takes or returns may ever change."""
     plain = cast(Callable[..., T], function)
-    last: tuple[tuple[Any, ...], T] | None = None
+    last: tuple[tuple[tuple[Any, ...], T], ...] = ()
 
     def remembering(*given: Any) -> T:
         nonlocal last
-        known = last
-        if known is not None and len(known[0]) == len(given) and all(map(is_, known[0], given)):
-            return known[1]
+        for known, result in last:
+            if len(known) == len(given) and all(map(is_, known, given)):
+                return result
         result = plain(*given)
-        last = (given, result)
+        last = ((given, result), *last[:1])
         return result
 
     return cast(Callable[P, T], remembering)
