@@ -22,7 +22,7 @@ from federated import (
 )
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import PrivacyError
+from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.plan import Goal
 from hedgerow.wire import encode
 
@@ -110,11 +110,26 @@ def test_a_joined_round_ends_a_round_that_was_grown_and_begins_no_more_than_the_
     both = m.NextRound(0, leaves.level, leaves.parties, leaves.leaves, np.zeros(len(leaves.leaves.tree), np.float32))
     refuses(party, both, "do not divide the rows|did not grow")
     party, last = stopped(step(m.FinishRound, 1))
+    both = m.NextRound(1, last.level, last.parties, last.leaves, last.values)
+    refuses(party, both, "more than the 2 rounds")
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_an_end_that_was_taken_has_its_values_added_though_what_follows_is_refused(joined, monkeypatch):
+    party, last = stopped(step(m.FinishRound, 1))
+    before = party.growing.rows.own.scores.copy()
+    kind = m.NextRound if joined else m.FinishRound
+    if not joined:
+        monkeypatch.setattr(party.hiding, "fewest", 9)
+        party.hiding._set = ()
     refuses(
         party,
-        m.NextRound(1, last.level, last.parties, last.leaves, last.values),
-        "more than the 2 rounds",
+        kind(1, last.level, last.parties, last.leaves, last.values),
+        "more than the 2 rounds" if joined else "at least 9 must take part",
+        ProtocolError if joined else PrivacyError,
     )
+    assert party.growing.place.finished
+    assert (party.growing.rows.own.scores != before).any()
 
 
 @pytest.mark.parametrize("at", [step(m.NextRound, 1), step(m.FinishRound, 3), step(m.AskHistograms, 2, 1)])

@@ -361,9 +361,17 @@ class Party:
         if self.owner.durable:
             self.log.sync()
         if self.hiding.own_number in request.parties:
-            return self._hidden(words, request.parties, adds)
+            return self._after(adds, lambda: self._hidden(words, request.parties, adds))
         _native.add_values(adds, self.threads)
         return m.Done()
+
+    def _after(self, adds: Sequence[Adding], answer: Callable[[], Reply]) -> Reply:
+        """An answer that takes along what is to be added to own scores; refused, it is added all the same."""
+        try:
+            return answer()
+        except HedgerowError:
+            _native.add_values(adds, self.threads)
+            raise
 
     def _next_round(self, request: m.NextRound, growing: Growing) -> Reply:
         """Two requests, checked and written down as if they had come one by one; one answer."""
@@ -371,7 +379,7 @@ class Party:
             raise ProtocolError("The plan of this run does not allow NextRound.")
         both = joined(request, growing.n_trees)
         words, adds = self._finish(both.finish, both.finish_frame, growing)
-        return self._sums(both.first, both.first_frame, growing, words, adds)
+        return self._after(adds, lambda: self._sums(both.first, both.first_frame, growing, words, adds))
 
     def _answering(self, request: Stepping, frame: bytes, now: Followed) -> bytes:
         """Write down the step that is about to be answered; what it is known by."""
