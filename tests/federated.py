@@ -266,9 +266,15 @@ def stopped(here, **more):
 
 
 def refuses(party, request, match, kind=ProtocolError):
-    """The party refuses the request with this kind of error."""
+    """The party refuses the request with this kind of error; it is then put back where it was, to hear another."""
+    growing, told = getattr(party, "growing", None), getattr(party, "told", None)
+    chain = told and told.chain
     with pytest.raises(kind, match=match):
         party.answer(encode(request))
+    if growing is not None:
+        party.growing = growing
+    if told is not None:
+        told.chain = chain
 
 
 def changed(array, at, value):

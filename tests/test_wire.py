@@ -231,7 +231,15 @@ def test_a_party_that_names_a_class_that_is_no_number_is_refused(bad):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_type_name_travels(kind):
-    names = {k.encode() for k in KINDS} | {b"msgspec", b"numpy", b"hedgerow.", b"int64", b"float32", b"builtins"}
+    # Three or four letters may well be among a million sealed bytes.
+    names = {k.encode() for k in KINDS if len(k) > 4} | {
+        b"msgspec",
+        b"numpy",
+        b"hedgerow.",
+        b"int64",
+        b"float32",
+        b"builtins",
+    }
     frame = REAL[kind].frame
     assert not [name for name in names if name in frame and kind != "Farewell"]
 

@@ -11,8 +11,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """The function with a memory of its last two calls; nothing it takes or returns may ever change."""
+def remembered(function: Callable[P, T], calls: int = 1) -> Callable[P, T]:
+    """The function with a memory of its last calls; nothing it takes or returns may ever change."""
     plain = cast(Callable[..., T], function)
     last: tuple[tuple[tuple[Any, ...], T], ...] = ()
 
@@ -22,7 +22,7 @@ def remembered(function: Callable[P, T]) -> Callable[P, T]:
             if len(known) == len(given) and all(map(is_, known, given)):
                 return result
         result = plain(*given)
-        last = ((given, result), *last[:1])
+        last = ((given, result), *last[: calls - 1])
         return result
 
     return cast(Callable[P, T], remembering)

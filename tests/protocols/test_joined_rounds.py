@@ -11,6 +11,7 @@ from federated import (
     Federation,
     Lossy,
     MemoryLog,
+    labels,
     params_of,
     pooled_model,
     refuses,
@@ -19,11 +20,13 @@ from federated import (
     stopped,
     two_class,
     until,
+    values,
 )
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.errors import PrivacyError
 from hedgerow.plan import Goal
+from hedgerow.trees import grow
 from hedgerow.wire import encode
 
 FOUR = params_of(n_estimators=4)
@@ -111,25 +114,7 @@ def test_a_joined_round_ends_a_round_that_was_grown_and_begins_no_more_than_the_
     refuses(party, both, "do not divide the rows|did not grow")
     party, last = stopped(step(m.FinishRound, 1))
     both = m.NextRound(1, last.level, last.parties, last.leaves, last.values)
-    refuses(party, both, "more than the 2 rounds")
-
-
-@pytest.mark.parametrize("joined", [True, False])
-def test_an_end_that_was_taken_has_its_values_added_though_what_follows_is_refused(joined, monkeypatch):
-    party, last = stopped(step(m.FinishRound, 1))
-    before = party.growing.rows.own.scores.copy()
-    kind = m.NextRound if joined else m.FinishRound
-    if not joined:
-        monkeypatch.setattr(party.hiding, "fewest", 9)
-        party.hiding._set = ()
-    refuses(
-        party,
-        kind(1, last.level, last.parties, last.leaves, last.values),
-        "more than the 2 rounds" if joined else "at least 9 must take part",
-        ProtocolError if joined else PrivacyError,
-    )
-    assert party.growing.place.finished
-    assert (party.growing.rows.own.scores != before).any()
+    refuses(party, both, "not among those of the plan")
 
 
 @pytest.mark.parametrize("at", [step(m.NextRound, 1), step(m.FinishRound, 3), step(m.AskHistograms, 2, 1)])
@@ -177,3 +162,52 @@ def test_training_that_a_callback_ends_tells_everybody_the_last_values():
         scores = np.full((table.n_rows, 1), model.base_score, np.float32)
         model.forest.add_scores(table.values, table.absent, scores, 1)
         assert (party.growing.rows.own.scores == scores.T).all()
+
+
+def test_where_all_roots_are_too_many_for_one_request_rounds_end_by_themselves(monkeypatch):
+    X, signal = values(300)
+    parties = partition.rows(X, labels("many", signal), 3)
+    expected = pooled_model(parties, TINY)
+    monkeypatch.setattr(grow, "LARGEST_LEVEL", 16)
+    fed = Federation(parties, TINY)
+    assert fed.model().forest == expected.forest
+    assert (kinds(fed)["NextRound"], kinds(fed)["FinishRound"]) == (0, 2)
+
+
+@pytest.mark.parametrize("round_", [2**64 - 1, 2**63 - 1, -(2**63), -1, 1, 2])
+def test_a_round_that_the_plan_does_not_have_is_refused(round_):
+    party, both = stopped(step(m.NextRound))
+    refuses(party, replace(both, round=round_), "not among those of the plan")
+
+
+def test_callbacks_are_told_of_a_round_once_though_it_is_grown_again():
+    told, lost = [], []
+
+    def lose(name, request):
+        first = name == "party3" and step(m.NextRound, 1)(request) and not lost
+        lost.extend([name] if first else [])
+        return first
+
+    fed = Federation(two_class(4), FOUR)
+    fed.model(transport=Lossy(fed, lose), callbacks=[lambda round_: told.append(round_.number)])
+    assert lost
+    assert told == [1, 2, 3, 4]
+
+
+def test_a_callbacks_word_to_end_holds_though_a_party_is_lost_at_the_end():
+    calls, lost = [], []
+
+    def stop(round_):
+        calls.append(round_.number)
+        return len(calls) == 2
+
+    def lose(name, request):
+        first = name == "party2" and isinstance(request, m.FinishRound) and not lost
+        lost.extend([name] if first else [])
+        return first
+
+    fed = Federation(two_class(3), FOUR)
+    model = fed.model(transport=Lossy(fed, lose), callbacks=[stop])
+    assert lost
+    assert calls == [1, 2]
+    assert model.forest.n_trees == 2

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import SMALL, Federation, Lossy, Stopped, params_of, same, step, two_class, until
+from federated import SMALL, Federation, Lossy, Stopped, params_of, refuses, same, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.audit import AuditLog
 from hedgerow.data import partition
@@ -145,8 +145,7 @@ def test_an_introduction_that_is_refused_changes_nothing():
     request = until(fed, step(m.AskHistograms, 1, 0))
     introduce, party = fed.of("Introduce")[0].message, fed.parties["party1"]
     for fewer in (replace(introduce, keys=introduce.keys[:4]), introduce):
-        with pytest.raises(PrivacyError, match="repeats an attempt"):
-            party.answer(encode(fewer))
+        refuses(party, fewer, "repeats an attempt", PrivacyError)
     assert party.present == party.alive == (0, 1, 2, 3, 4)
     assert request.parties == party.present
     party.answer(encode(request))

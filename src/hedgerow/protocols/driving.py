@@ -84,7 +84,7 @@ class Driver:
     """Seconds a lost party is waited for."""
     callbacks: Sequence[Callback] = ()
     keep: Callable[[State], None] = lambda _: None
-    """Called with the state after every tree, before the next begins; must not return before it is safe."""
+    """Called with the state once everybody has the values of a tree; must not return before it is safe."""
     tell: Callable[[str], None] = lambda _: None
     own: Active | None = None
     """The active party's tables, in a vertical run."""
@@ -124,6 +124,8 @@ class _Run:
         """The active party's rows with the scores of the trees so far, in a vertical run."""
         self.sets: OwnSets | None = None
         """Its side of the alignment of rows."""
+        self.n_told, self.ends = 0, False
+        """Of how many rounds the callbacks were told, and whether one then ended the training."""
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -268,7 +270,14 @@ class _Run:
 
         rows.keep_losses = rows.keep_finished = keep
         so_far = (before.forest if parts else None, self._history(loss.n_trees))
-        return boosted(rows, loss, start, self.driver.threads, self.driver.callbacks, so_far, kept, sealed)
+        return boosted(rows, loss, start, self.driver.threads, (self._once,), so_far, kept, sealed)
+
+    def _once(self, round_: Round) -> bool:
+        """Tell the callbacks; a round that is grown again, because its end was not heard by all, only once."""
+        if round_.number > self.n_told:
+            answers = [callback(round_) for callback in self.driver.callbacks]
+            self.n_told, self.ends = round_.number, any(answers)
+        return self.ends
 
     def _keep(
         self,

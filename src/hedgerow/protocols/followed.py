@@ -147,10 +147,12 @@ def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
     return last
 
 
-@remembered
-def follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
-    """Where a request leads; it is worked out again unless the last one was this one, at this place."""
+def _follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
     return place.finish(request) if isinstance(request, FinishRound) else place.step(request)
+
+
+follow = remembered(_follow, calls=2)
+"""Where a request leads; worked out again unless one of the last two (a round's end, the next) was this one, here."""
 
 
 _begun: list[Followed | None] = [None]

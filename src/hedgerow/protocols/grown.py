@@ -50,7 +50,7 @@ def followed(plan: Plan, loss: Loss, start: Start) -> Metric | None:
 
 def rows_of(circle: Circle, loss: Loss, start: Start) -> HorizontalRows:
     """The rows of all parties, reached through the circle."""
-    return HorizontalRows(circle, start.grid, followed(circle.plan, loss, start))
+    return HorizontalRows(circle, start.grid, followed(circle.plan, loss, start), loss.n_trees)
 
 
 def boosted(

@@ -50,8 +50,8 @@ from hedgerow.wire import encode
 class HorizontalRows:
     """The driver's side: rows it never sees, reached through the circle of parties."""
 
-    def __init__(self, circle: Circle, grid: Grid, metric: Metric | None) -> None:
-        self.circle, self.width = circle, int(grid.offsets[-1]) + 1
+    def __init__(self, circle: Circle, grid: Grid, metric: Metric | None, n_trees: int) -> None:
+        self.circle, self.width, self.n_trees = circle, int(grid.offsets[-1]) + 1, n_trees
         self.counted = circle.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0
         self.clipped = 0
@@ -94,8 +94,9 @@ class HorizontalRows:
         return self._opened(AskLeafSums, leaves, 2 * len(leaves.tree)).reshape(-1, 2)
 
     def _opened(self, kind: type[AskHistograms | AskLeafSums], nodes: Nodes, n_words: int) -> NDArray[np.int64]:
-        if self.ending is not None:
+        if self.ending is not None and len(nodes.tree) == self.n_trees:
             return self._next_round(self.ending, n_words)
+        self.end()  # where the sums at all roots are too many for one request
         while True:
             cuts, listed = cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
             request = kind(self.round, self.level, self.parties, cuts, listed)
@@ -132,7 +133,7 @@ class HorizontalRows:
         self.keep_finished()
 
     def end(self) -> None:
-        """After the last round: its end, if it waits for a next one."""
+        """Say a round's end by itself, if it waits for the next one's beginning."""
         if self.ending is not None:
             self._ended(self.circle.opened_sum(self.ending, 1, self.ending.parties))
 

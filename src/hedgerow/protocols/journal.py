@@ -116,6 +116,18 @@ class Journal:
         `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
         again for fewer parties: nothing of it can have been opened, because one of them did not answer.
         """
+        before, told, entry = self.check_step(round_, step, content, parties, may_shrink)
+        if self.answered.get((round_, step)) != entry:
+            if self.kept:
+                names = [str(p) for p in parties]
+                self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
+            self.answered[round_, step] = entry
+        self._told, self._before, self._step = told, before, (round_, step)
+
+    def check_step(
+        self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool
+    ) -> tuple[bytes, bytes, tuple[str, tuple[int, ...]]]:
+        """Refuse what `answer` would refuse; what was told before the step and with it, and what is written down."""
         before = self._before if self._step == (round_, step) else self._told
         told, told_hex = _told(before, content)
         known = self.answered.get((round_, step))
@@ -128,12 +140,7 @@ class Journal:
                     f"Step {step} of round {round_} was answered before for other cuts or other parties; "
                     "the difference would show single parties' rows, so this party stops."
                 )
-        if known != entry:
-            if self.kept:
-                names = [str(p) for p in parties]
-                self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
-            self.answered[round_, step] = entry
-        self._told, self._before, self._step = told, before, (round_, step)
+        return before, told, entry
 
     def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
         """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.

@@ -93,6 +93,9 @@ class Party:
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
         self.growing: Growing | None = None
+        self.told: Told | None = None
+        self.agreement = b""
+        """A hash of the columns and classes that were agreed on in this attempt."""
         self.by_columns: PassiveSide | None = None
         self.sets: OwnSets | None = None
         """The rows of a vertical run that are aligned privately."""
@@ -120,9 +123,19 @@ class Party:
             else:
                 reply = self._align(request)
         except HedgerowError as error:
+            self._stop()
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
             raise
         return self.sent(reply) if isinstance(reply, m.Answer) else reply
+
+    def _stop(self) -> None:
+        """After a refusal: no more steps, and no pad that cancels, until the parties are introduced anew.
+
+        Else parties that have accepted different things, each refusing the other's, could be summed.
+        """
+        self.growing = None
+        if self.told is not None:
+            self.told.forget()
 
     def sent(self, reply: m.Answer) -> bytes:
         """An answer as it leaves; every one is noted before."""
@@ -226,13 +239,13 @@ class Party:
 
     @property
     def _introduced(self) -> Told:
-        if not hasattr(self, "told"):
+        if self.told is None:
             raise ProtocolError("The driver asks before it has introduced the other parties.")
         return self.told
 
     @property
     def _agreed(self) -> OwnRows:
-        if self.rows is None:
+        if self.rows is None or self.rows.agreement != self.agreement:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
         return self.rows
 
@@ -267,6 +280,7 @@ class Party:
 
     def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
         secrets = self.member.meet(request)
+        self.facts = own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
         if not hasattr(self, "journal"):
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
@@ -283,11 +297,10 @@ class Party:
             self.leading = Leading(self.plan, self.present, self.owner.identity, request.attempt, self.threads)
         self.told = Told(self.plan)
         self.told.hear(frame)
-        self.growing = None
+        self.growing, self.agreement = None, b""
         if self.plan.method == "vertical":
             self._begin_columns()
         self._begin_aligning(secrets)
-        self.facts = own_facts(self.plan, self.owner.policy, self.owner.own_table, self.owner.own_valid)
         return self.facts
 
     def _begin_columns(self) -> None:
@@ -313,8 +326,9 @@ class Party:
         if self.shared_names is not None:
             facts = msgspec.structs.replace(facts, columns=self.shared_names.agreed(request))
         check_agreed(self.plan, request, facts)
-        self.classes, self.agreement = request.classes, hashlib.sha256(frame).digest()
-        self.journal.settle("columns and classes", self.agreement)
+        agreement = hashlib.sha256(frame).digest()
+        self.journal.settle("columns and classes", agreement)
+        self.classes, self.agreement = request.classes, agreement
         self.most_bytes = self._needed()
         if self.rows is None or self.rows.agreement != self.agreement:
             valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
@@ -361,36 +375,37 @@ class Party:
         if self.owner.durable:
             self.log.sync()
         if self.hiding.own_number in request.parties:
-            return self._after(adds, lambda: self._hidden(words, request.parties, adds))
+            return self._hidden(words, request.parties, adds)
         _native.add_values(adds, self.threads)
         return m.Done()
-
-    def _after(self, adds: Sequence[Adding], answer: Callable[[], Reply]) -> Reply:
-        """An answer that takes along what is to be added to own scores; refused, it is added all the same."""
-        try:
-            return answer()
-        except HedgerowError:
-            _native.add_values(adds, self.threads)
-            raise
 
     def _next_round(self, request: m.NextRound, growing: Growing) -> Reply:
         """Two requests, checked and written down as if they had come one by one; one answer."""
         if not self.plan.joins_rounds:
             raise ProtocolError("The plan of this run does not allow NextRound.")
+        if not 0 <= request.round < self.plan.params.n_estimators - 1:
+            raise ProtocolError("The driver joins a round to one that is not among those of the plan.")
         both = joined(request, growing.n_trees)
         words, adds = self._finish(both.finish, both.finish_frame, growing)
-        return self._after(adds, lambda: self._sums(both.first, both.first_frame, growing, words, adds))
+        return self._sums(both.first, both.first_frame, growing, words, adds)
 
     def _answering(self, request: Stepping, frame: bytes, now: Followed) -> bytes:
         """Write down the step that is about to be answered; what it is known by."""
-        self._check_set(request, now)
+        alive = self._checked_set(request, now)
         if request.level == 0:
             self.journal.begin(self.state)
         # Where the set may shrink, a step is known by everything but its set.
         goes_on = self.plan.on_loss == "continue"
         content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
         shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
-        self.journal.answer(request.round, request.level, content, request.parties, shrinks)
+        step = (request.round, request.level, content, request.parties, shrinks)
+        self.journal.check_step(*step)
+        if alive != self.alive:
+            self.journal.leave_out([self.plan.names[p] for p in alive])
+        self.journal.answer(*step)
+        self.alive = alive
+        if not isinstance(request, m.FinishRound):
+            self.round_set = request.parties
         return content
 
     def _sums(
@@ -412,7 +427,7 @@ class Party:
         if isinstance(self.hiding, Sealing):
             words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
             return self.hiding.sums(words, request.parties) if gives else m.Done()
-        pads = self.hiding.pads(request.parties, self.told) if gives else None
+        pads = self.hiding.pads(request.parties, self._introduced) if gives else None
         return Unsummed(growing.rows, step, pads, gives, self.sent, beside, adds)
 
     def _finish(self, request: m.FinishRound, frame: bytes, growing: Growing) -> tuple[NDArray[np.int64], list[Adding]]:
@@ -429,7 +444,7 @@ class Party:
         if isinstance(self.hiding, Sealing):
             _native.add_values(adds, self.threads)
             return self.hiding.sums(own_words, parties)
-        return Unhidden(own_words, self.hiding.pads(parties, self.told), True, self.sent, adds)
+        return Unhidden(own_words, self.hiding.pads(parties, self._introduced), True, self.sent, adds)
 
     def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> Reply:
         own = self._agreed
@@ -444,25 +459,26 @@ class Party:
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
         return self._hidden(words, self.present)
 
-    def _check_set(self, request: Stepping, now: Followed) -> None:
-        """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out."""
+    def _checked_set(self, request: Stepping, now: Followed) -> tuple[int, ...]:
+        """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out.
+
+        Returns those that remain once the request is answered.
+        """
         parties, finishes = request.parties, isinstance(request, m.FinishRound)
         if not finishes and request.level > 0:
             if parties != self.round_set:
                 raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
-            return
+            return self.alive
         goes_on = self.plan.on_loss == "continue"
         again = not now.finished and now.level == 1 and request.round == now.round
         drawn_now = self.alive if finishes else drawn(self.plan, request.round, self.alive)
         expected = self.round_set if again and goes_on and not finishes else drawn_now
-        if parties != expected:
-            if not (goes_on and set(parties) < set(expected)):
-                raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-            gone = set(expected) - set(parties)
-            self.alive = tuple(p for p in self.alive if p not in gone)
-            self.journal.leave_out([self.plan.names[p] for p in self.alive])
-        if not finishes:
-            self.round_set = parties
+        if parties == expected:
+            return self.alive
+        if not (goes_on and set(parties) < set(expected)):
+            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+        gone = set(expected) - set(parties)
+        return tuple(p for p in self.alive if p not in gone)
 
     def _keep(self, model: bytes) -> m.Done:
         """The finished model; refused if its trees are not those that this party helped to grow."""

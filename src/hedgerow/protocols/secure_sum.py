@@ -13,6 +13,7 @@ parties that were told different things have pads that do not cancel, and no pad
 """
 
 import hashlib
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -130,6 +131,10 @@ class Told:
         """One more request."""
         self.chain = _hash_of_both(self.chain, sha256_of(frame))
 
+    def forget(self) -> None:
+        """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
+        self.chain = secrets.token_bytes(len(self.chain))
+
 
 @lru_cache(maxsize=2)  # parties of one process are told the same
 def _hash_of_both(said: bytes, more: bytes) -> bytes:
@@ -165,8 +170,8 @@ class Hiding:
             self._check(parties)
             self._set = parties
             peers = [p for p in parties if p != self.own_number]
-            secrets = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
-            self._secrets = np.frombuffer(secrets, np.uint8).reshape(-1, masks.KEY_BYTES)
+            joined = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
+            self._secrets = np.frombuffer(joined, np.uint8).reshape(-1, masks.KEY_BYTES)
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
         if self.plan.protection == "plain":
             return None

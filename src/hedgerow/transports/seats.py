@@ -57,7 +57,10 @@ class Link:
             raise ProtocolError(f"{self.name} sent a part of an answer without its beginning.")
         else:
             self.gathering.add(message)
-        return self.gathering.whole()
+        whole = self.gathering.whole()
+        if whole is not None:
+            self.gathering = None
+        return whole
 
 
 @dataclass(eq=False)
