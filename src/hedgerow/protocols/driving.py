@@ -256,17 +256,18 @@ class _Run:
     def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
         before, parts = self.state, list(self.state.parts)
 
+        def keep(history: Sequence[float] | None = None) -> None:
+            followed_so_far = self.state.history if history is None else history
+            self._keep(before, rows.circle, parts, followed_so_far, rows.lost, rows.clipped)
+
         def sealed(trees: Forest) -> None:
             parts.append(trees)
             if rows.closed:  # the sums it was grown from cannot be had again
-                self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
+                keep()
 
         def kept(_: Forest, history: Sequence[float]) -> None:
             if rows.ending is None:  # everybody has the values
-                self._keep(before, rows.circle, parts, history, rows.lost, rows.clipped)
-
-        def keep() -> None:
-            self._keep(before, rows.circle, parts, self.state.history, rows.lost, rows.clipped)
+                keep(history)
 
         rows.keep_losses = rows.keep_finished = keep
         so_far = (before.forest if parts else None, self._history(loss.n_trees))
@@ -329,9 +330,7 @@ class _Run:
         """Whether a callback ends the training; every one is told."""
         plan, metric = self.driver.plan, self._metric(loss)
         number, name = self.state.forest.n_trees // loss.n_trees, metric.name if metric else None
-        round_ = Round(number, plan.params.n_estimators, name, told.value, told.best)
-        answers = [callback(round_) for callback in self.driver.callbacks]
-        return any(answers)
+        return self._once(Round(number, plan.params.n_estimators, name, told.value, told.best))
 
     def _metric(self, loss: Loss) -> Metric | None:
         start = self.state.start

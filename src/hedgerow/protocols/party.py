@@ -38,7 +38,7 @@ from hedgerow.protocols.passive import PassiveRows
 from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
-from hedgerow.protocols.taking_part import drawn
+from hedgerow.protocols.taking_part import Stepping, remaining
 from hedgerow.protocols.unsummed import NOTHING, Begun, Unhidden, Unsummed, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
 from hedgerow.trees.local import Adding
@@ -52,9 +52,6 @@ BEGUN = "cut points and ranges"
 
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
-
-Stepping = m.AskHistograms | m.AskLeafSums | m.FinishRound
-"""The steps of a round."""
 
 STEPS = (*get_args(Stepping), m.NextRound)
 """What a party is asked again and again; these are looked for first."""
@@ -391,7 +388,7 @@ class Party:
 
     def _answering(self, request: Stepping, frame: bytes, now: Followed) -> bytes:
         """Write down the step that is about to be answered; what it is known by."""
-        alive = self._checked_set(request, now)
+        alive = remaining(self.plan, request, now, self.alive, self.round_set)
         if request.level == 0:
             self.journal.begin(self.state)
         # Where the set may shrink, a step is known by everything but its set.
@@ -458,27 +455,6 @@ class Party:
         self.journal.answer(SETUP, step, frame, self.present, False)
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
         return self._hidden(words, self.present)
-
-    def _checked_set(self, request: Stepping, now: Followed) -> tuple[int, ...]:
-        """The set of a sum is fixed within a tree: the round's draw among those that remain. Who is out stays out.
-
-        Returns those that remain once the request is answered.
-        """
-        parties, finishes = request.parties, isinstance(request, m.FinishRound)
-        if not finishes and request.level > 0:
-            if parties != self.round_set:
-                raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
-            return self.alive
-        goes_on = self.plan.on_loss == "continue"
-        again = not now.finished and now.level == 1 and request.round == now.round
-        drawn_now = self.alive if finishes else drawn(self.plan, request.round, self.alive)
-        expected = self.round_set if again and goes_on and not finishes else drawn_now
-        if parties == expected:
-            return self.alive
-        if not (goes_on and set(parties) < set(expected)):
-            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-        gone = set(expected) - set(parties)
-        return tuple(p for p in self.alive if p not in gone)
 
     def _keep(self, model: bytes) -> m.Done:
         """The finished model; refused if its trees are not those that this party helped to grow."""

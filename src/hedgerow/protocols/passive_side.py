@@ -17,7 +17,7 @@ from hedgerow import parts
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
-from hedgerow.protocols.given import Given
+from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
@@ -139,8 +139,8 @@ class PassiveSide:
 
     def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
         """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        given = Given(rows, self.journal, self.durable)
-        rows.on_counted = given.begin
+        gave = Gave(rows, self.journal, self.durable)
+        rows.on_counted = gave.begin
         if isinstance(request, m.AskSealedSums):
             reply: m.Answer = rows.sums(request)
         elif isinstance(request, m.AskSides):
@@ -149,5 +149,5 @@ class PassiveSide:
             reply = rows.hidden_answer(request)
         else:
             raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
-        given.finish()
+        gave.finish()
         return reply

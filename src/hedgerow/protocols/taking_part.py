@@ -1,11 +1,20 @@
-"""Who takes part in a round of trees: a function of the plan, the round and who is present, known to everybody."""
+"""Who takes part in a round of trees: a function of the plan, the round and who is present, known to everybody.
+
+Here, too, is what a party holds the driver to: the parties that it may be summed with.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from hedgerow import _native
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound
 from hedgerow.plan import Plan
+from hedgerow.protocols.followed import Followed
+
+Stepping = AskHistograms | AskLeafSums | FinishRound
+"""The steps of a round."""
 
 PARTIES = 5
 """The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
@@ -30,3 +39,27 @@ def asked(plan: Plan, round_: int, present: Sequence[str]) -> tuple[str, ...]:
         return ()
     numbers = [number for number, name in enumerate(plan.names) if name in present and name != plan.active]
     return tuple(plan.names[number] for number in drawn(plan, round_, numbers)) if numbers else ()
+
+
+def remaining(
+    plan: Plan, request: Stepping, now: Followed, alive: tuple[int, ...], round_set: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Of those alive, who remains once a request is answered; one for a set that may not be summed is refused.
+
+    A tree has one set (`round_set`): the round's draw among those that remain. Who is out stays out.
+    """
+    parties, finishes = request.parties, isinstance(request, FinishRound)
+    if not finishes and request.level > 0:
+        if parties != round_set:
+            raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
+        return alive
+    goes_on = plan.on_loss == "continue"
+    again = not now.finished and now.level == 1 and request.round == now.round
+    drawn_now = alive if finishes else drawn(plan, request.round, alive)
+    expected = round_set if again and goes_on and not finishes else drawn_now
+    if parties == expected:
+        return alive
+    if not (goes_on and set(parties) < set(expected)):
+        raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+    gone = set(expected) - set(parties)
+    return tuple(p for p in alive if p not in gone)

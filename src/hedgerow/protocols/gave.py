@@ -12,7 +12,7 @@ from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.passive import GAVE, PassiveRows
 
 
-class Given:
+class Gave:
     """What one answer gives; with `durable` it would outlast a loss of power."""
 
     def __init__(self, rows: PassiveRows, journal: Journal, durable: bool) -> None:

@@ -9,7 +9,7 @@ import pytest
 from federated import TINY, MemoryLog, until, vertical
 from hedgerow.errors import CipherError, RunError
 from hedgerow.messages import AskSealedSums
-from hedgerow.protocols.given import Given
+from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.party import Party
 from hedgerow.protocols.passive import GAVE
 from hedgerow.wire import encode
@@ -61,7 +61,7 @@ def test_an_answer_leaves_when_what_it_gives_is_safe_and_the_disk_writes_while_s
 
 
 def test_an_answer_that_did_not_wait_for_the_disk_would_be_seen(monkeypatch):
-    monkeypatch.setattr(Given, "finish", lambda _: None)
+    monkeypatch.setattr(Gave, "finish", lambda _: None)
     fed, unsafe = on_disk(Disk())
     fed.model()
     assert unsafe
