@@ -20,14 +20,14 @@ help:  ## List the targets.
 $(TOOLS): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "hedgerow needs Python 3.11 or newer as '$(PYTHON)'; install it, or name yours: make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hedgerow needs Python 3.11 or newer; '$(PYTHON)' is older. Name another: make PYTHON=python3.12" >&2; exit 1; }
-	@command -v cargo >/dev/null || { echo "hedgerow needs a Rust toolchain (cargo 1.88 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "hedgerow needs a Rust toolchain (cargo 1.89 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing; on Debian: apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; x = p["optional-dependencies"]; print("\n".join(r for r in p["dependencies"] + sum(x.values(), []) if not r.startswith("hedgerow[")))' > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt -c constraints.txt
 	@touch $@
 
 $(BUILT): $(TOOLS) $(RUST)
-	@cargo --version >/dev/null 2>&1 || { echo "hedgerow needs a Rust toolchain (cargo 1.88 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
+	@cargo --version >/dev/null 2>&1 || { echo "hedgerow needs a Rust toolchain (cargo 1.89 or newer) to build; install one with rustup or your package manager." >&2; exit 1; }
 	@echo "Building the native part; the first time takes a minute or two."
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet 2>&1 | { grep -v "^Requirement already satisfied" || true; }
 	@touch $@

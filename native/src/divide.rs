@@ -326,28 +326,43 @@ pub struct Adding<'a> {
 }
 
 /// Adds each span's value to the scores of its rows, in every table.
+///
+/// Threads share out the rows by their numbers, not by spans: scores that lie side by side are written by one of them.
+/// If the rows of a span are not in order, the shares are uneven, and no less complete.
 pub fn add_values(mut tables: Vec<Adding>, n_threads: usize) {
+    let in_all: usize =
+        tables.iter().flat_map(|t| &t.parts).flat_map(|(_, spans)| spans).map(|s| s.end - s.begin).sum();
+    let n_threads = if in_all < 10_000 { 1 } else { n_threads };
+    let piece = if n_threads == 1 { usize::MAX } else { (in_all / (2 * n_threads)).max(2048).next_multiple_of(64) };
     let mut jobs = Vec::new();
-    let mut useful = 1;
     for Adding { scores, rows, parts, values } in &mut tables {
         // Relaxed atomics cost nothing here and keep a damaged order from being more than wrong.
         // SAFETY: same size and alignment, and nobody else has the slice while it is borrowed.
         let shared = unsafe { std::slice::from_raw_parts(scores.as_mut_ptr().cast::<AtomicU32>(), scores.len()) };
-        for (orders, spans) in parts {
-            let (pieces, n) = pieces_of(spans, n_threads);
-            useful = useful.max(n);
-            jobs.extend(pieces.into_iter().map(|(i, s)| {
-                (&orders[s.tree][s.begin..s.end], &shared[s.tree * *rows..(s.tree + 1) * *rows], values[i])
-            }));
+        for (orders, spans) in &*parts {
+            let shares = rows.div_ceil(piece);
+            jobs.extend((0..shares).map(|i| (shared, *rows, orders, spans, *values, i, shares)));
         }
     }
-    threads::for_each(useful, jobs, |(own, scores, value)| {
-        for (at, &row) in own.iter().enumerate() {
-            if let Some(&ahead) = own.get(at + 16) {
-                prefetch(scores, ahead as usize);
-            }
-            let place = &scores[row as usize];
-            place.store((f32::from_bits(place.load(Relaxed)) + value).to_bits(), Relaxed);
+    threads::for_each(n_threads, jobs, |(scores, rows, orders, spans, values, i, shares)| {
+        for (span, &value) in spans.iter().zip(values) {
+            let own = &orders[span.tree][span.begin..span.end];
+            let before = |share: usize| {
+                let places = (1..=share).map(|i| own.partition_point(|&row| (row as usize) < i * piece));
+                places.max().unwrap_or(0)
+            };
+            let end = if i + 1 == shares { own.len() } else { before(i + 1) };
+            add_value(&own[before(i)..end], &scores[span.tree * rows..][..rows], value);
         }
     });
+}
+
+fn add_value(own: &[u32], scores: &[AtomicU32], value: f32) {
+    for (at, &row) in own.iter().enumerate() {
+        if let Some(&ahead) = own.get(at + 16) {
+            prefetch(scores, ahead as usize);
+        }
+        let place = &scores[row as usize];
+        place.store((f32::from_bits(place.load(Relaxed)) + value).to_bits(), Relaxed);
+    }
 }

@@ -23,6 +23,8 @@ mod lattice_face;
 #[cfg(feature = "python")]
 mod lattice_slots_face;
 #[cfg(feature = "python")]
+mod pads_face;
+#[cfg(feature = "python")]
 mod paillier_face;
 #[cfg(feature = "python")]
 mod plain_sums_face;

@@ -1,7 +1,8 @@
-//! Pads that hide words: the ChaCha20 keystream (RFC 8439) of each key, added to or taken from the words modulo 2^64.
+//! Pads that hide words: a ChaCha20 keystream (RFC 8439) for each secret, added to or taken from the words modulo 2^64.
 //!
-//! The nonce is zero and the counter begins at 0, because a key serves one request only. Word i of a pad is bytes 8i to
-//! 8i + 7 of the keystream, the lowest first.
+//! Its key is HKDF-Expand with SHA-256 (RFC 5869) of the secret and what the request is. The nonce is zero and the
+//! counter begins at 0, because a key serves one request only. Word i of a pad is bytes 8i to 8i + 7 of the keystream,
+//! the lowest first.
 
 use std::collections::HashMap;
 
@@ -22,43 +23,41 @@ const BLOCK: usize = 512;
 /// Pad words below which another thread is not worth waking.
 const LEAST_SHARE: usize = 1 << 14;
 
-/// Keys for one request: HKDF-Expand with SHA-256 (RFC 5869) of each secret and what the request is.
-pub fn keys(secrets: &[Key], info: &[u8]) -> Vec<Key> {
-    let expanded = |secret: &Key| {
-        let mut key = [0; 32];
-        let expander = Hkdf::<Sha256>::from_prk(secret).expect("a secret is as long as a hash");
-        expander.expand(info, &mut key).expect("a key is as long as a hash");
-        key
-    };
-    secrets.iter().map(expanded).collect()
+/// The key of the pad that a secret gives for one request.
+fn pad_key(secret: &Key, info: &[u8]) -> Key {
+    let mut key = [0; 32];
+    let expander = Hkdf::<Sha256>::from_prk(secret).expect("a secret is as long as a hash");
+    expander.expand(info, &mut key).expect("a key is as long as a hash");
+    key
 }
 
-/// Words to be hidden, and the keys of the pads that are added to them or taken from them.
+/// Words to be hidden, the secrets of the pads that are added to them or taken from them, and what the request is.
 pub struct Hidden<'a> {
     pub words: &'a mut [u64],
-    pub keys: &'a [Key],
+    pub secrets: &'a [Key],
     pub subtract: &'a [bool],
+    pub info: &'a [u8],
 }
 
 /// A pad, and whose words it is added to or taken from: both of a pair, where both live in this process.
-struct Pad<'a> {
-    key: &'a Key,
+struct Pad {
+    key: Key,
     users: Vec<(usize, bool)>,
 }
 
 /// Words of each party from the same place on; none where a party has fewer.
 type Share<'a> = Vec<&'a mut [u64]>;
 
-/// Adds to the words, or takes from them, the pad of every key. A key that several have is expanded once.
+/// Adds to the words, or takes from them, the pad of every secret. A pad that several have is made once.
 pub fn add_pads(all: Vec<Hidden>, n_threads: usize) {
-    assert!(all.iter().all(|h| h.words.len() <= MOST_WORDS && h.keys.len() == h.subtract.len()));
+    assert!(all.iter().all(|h| h.words.len() <= MOST_WORDS && h.secrets.len() == h.subtract.len()));
     let mut pads: Vec<Pad> = Vec::new();
     let mut places = HashMap::new();
     for (i, hidden) in all.iter().enumerate() {
-        for (key, &subtract) in hidden.keys.iter().zip(hidden.subtract) {
-            let at = *places.entry(key).or_insert(pads.len());
+        for (secret, &subtract) in hidden.secrets.iter().zip(hidden.subtract) {
+            let at = *places.entry((secret, hidden.info)).or_insert(pads.len());
             if at == pads.len() {
-                pads.push(Pad { key, users: Vec::new() });
+                pads.push(Pad { key: pad_key(secret, hidden.info), users: Vec::new() });
             }
             pads[at].users.push((i, subtract));
         }
@@ -79,7 +78,7 @@ pub fn add_pads(all: Vec<Hidden>, n_threads: usize) {
 /// The same for words that begin at `first` of the whole.
 fn pad_share(mut own: Share, first: usize, pads: &[Pad]) {
     let cipher = |pad: &Pad| {
-        let mut cipher = ChaCha20::new(pad.key.into(), &Default::default());
+        let mut cipher = ChaCha20::new(&pad.key.into(), &Default::default());
         cipher.seek(8 * first as u64);
         cipher
     };
@@ -111,23 +110,78 @@ dispatched! {
     }
 }
 
+dispatched! {
+    /// The sum of all parts, modulo 2^64 and signed.
+    pub fn sum_words(parts: &[&[u64]]) -> Vec<i64> {
+        let mut sums = vec![0i64; parts.first().map_or(0, |part| part.len())];
+        for (at, sums) in sums.chunks_mut(BLOCK).enumerate() {
+            for part in parts {
+                let part = &part[at * BLOCK..][..sums.len()];
+                sums.iter_mut().zip(part).for_each(|(sum, &word)| *sum = sum.wrapping_add(word as i64));
+            }
+        }
+        sums
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pad(n: usize, key: Key, n_threads: usize) -> Vec<u64> {
+    const INFO: &[u8] = b"a request";
+
+    fn pad(n: usize, secret: Key, n_threads: usize) -> Vec<u64> {
         let mut words = vec![0; n];
-        add_pads(vec![Hidden { words: &mut words, keys: &[key], subtract: &[false] }], n_threads);
+        add_pads(vec![Hidden { words: &mut words, secrets: &[secret], subtract: &[false], info: INFO }], n_threads);
         words
+    }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_key_is_what_rfc_5869_derives() {
+        // Appendix A.1, the first 32 bytes: HKDF makes them one hash after the other.
+        let secret = bytes("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
+        let expected = bytes("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf");
+        let key = pad_key(secret.as_slice().try_into().unwrap(), &bytes("f0f1f2f3f4f5f6f7f8f9"));
+        assert_eq!(key.as_slice(), expected);
     }
 
     #[test]
     fn is_the_keystream_of_the_standard() {
-        // RFC 8439, appendix A.1, vectors 1 and 2: key and nonce zero, counter 0 and 1.
-        let bytes: Vec<u8> = pad(16, [0; 32], 1).iter().flat_map(|w| w.to_le_bytes()).collect();
-        assert_eq!(bytes[..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
-        assert_eq!(bytes[56..64], [0xc3, 0x87, 0xb6, 0x69, 0xb2, 0xee, 0x65, 0x86]);
-        assert_eq!(bytes[64..72], [0x9f, 0x07, 0xe7, 0xbe, 0x55, 0x51, 0x38, 0x7a]);
+        // RFC 8439, appendix A.1, vectors 1 to 4; the nonce of all is zero.
+        let (mut ends_in_one, mut second_is_255) = ([0; 32], [0; 32]);
+        (ends_in_one[31], second_is_255[1]) = (1, 255);
+        for (key, block, expected) in [
+            (
+                [0; 32],
+                0,
+                "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7\
+                 da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586\
+                 9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed\
+                 29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f",
+            ),
+            (
+                ends_in_one,
+                1,
+                "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a\
+                 8eca00bbb4a73bdad192b5c42f73f2fd4e273644c8b36125a64addeb006c13a0",
+            ),
+            (
+                second_is_255,
+                2,
+                "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca\
+                 13b25aa26cb4a648cb9b9d1be65b2c0924a66c54d545ec1b7374f4872e99f096",
+            ),
+        ] {
+            let expected = bytes(expected);
+            let mut words = vec![0; 8 * block + expected.len() / 8];
+            pad_share(vec![&mut words], 0, &[Pad { key, users: vec![(0, false)] }]);
+            let found: Vec<u8> = words[8 * block..].iter().flat_map(|w| w.to_le_bytes()).collect();
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
@@ -142,22 +196,24 @@ mod tests {
 
     #[test]
     fn what_one_adds_another_takes() {
-        let keys = [[1; 32], [2; 32], [3; 32]];
+        let secrets = [[1; 32], [2; 32], [3; 32]];
         let start: Vec<u64> = (0..40_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut words = start.clone();
-        add_pads(vec![Hidden { words: &mut words, keys: &keys, subtract: &[false, true, false] }], 2);
-        assert!(words.iter().zip(&start).all(|(a, b)| a != b));
-        add_pads(vec![Hidden { words: &mut words, keys: &keys, subtract: &[true, false, true] }], 3);
-        assert_eq!(words, start);
+        let mut hide = |subtract: &[bool], n_threads| {
+            add_pads(vec![Hidden { words: &mut words, secrets: &secrets, subtract, info: INFO }], n_threads);
+            words.clone()
+        };
+        assert!(hide(&[false, true, false], 2).iter().zip(&start).all(|(a, b)| a != b));
+        assert_eq!(hide(&[true, false, true], 3), start);
     }
 
     #[test]
-    fn a_key_that_two_have_hides_the_words_of_both_whatever_their_lengths() {
-        let (keys, others) = ([[1; 32], [2; 32]], [[2; 32], [3; 32]]);
+    fn a_secret_that_two_have_hides_the_words_of_both_whatever_their_lengths() {
+        let (secrets, others) = ([[1; 32], [2; 32]], [[2; 32], [3; 32]]);
         let (mut one, mut other) = (vec![5; 3000], vec![6; 1500]);
         let both = vec![
-            Hidden { words: &mut one, keys: &keys, subtract: &[false, false] },
-            Hidden { words: &mut other, keys: &others, subtract: &[true, false] },
+            Hidden { words: &mut one, secrets: &secrets, subtract: &[false, false], info: INFO },
+            Hidden { words: &mut other, secrets: &others, subtract: &[true, false], info: INFO },
         ];
         add_pads(both, 2);
         let pads = [1, 2, 3].map(|k| pad(3000, [k; 32], 1));
@@ -174,5 +230,16 @@ mod tests {
         cipher.seek(8 * (MOST_WORDS as u64 - 8));
         let mut last = [0; 64];
         assert!(cipher.try_write_keystream(&mut last).is_ok());
+    }
+
+    #[test]
+    fn another_request_of_the_same_secret_has_another_pad() {
+        let (mut one, mut other) = (vec![0; 500], vec![0; 500]);
+        let both = vec![
+            Hidden { words: &mut one, secrets: &[[1; 32]], subtract: &[false], info: INFO },
+            Hidden { words: &mut other, secrets: &[[1; 32]], subtract: &[true], info: b"another" },
+        ];
+        add_pads(both, 1);
+        assert!(one.iter().zip(&other).all(|(a, b)| a.wrapping_add(*b) != 0));
     }
 }

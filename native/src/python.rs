@@ -15,10 +15,9 @@ use crate::divide::{self, Division, Leaves, orders_of};
 use crate::gradients::{self, Loss, Scales};
 use crate::histogram::{self, Gradients, Span, Sums};
 use crate::matrix::{self, Entries, Grid, Matrix, SparseTable};
-use crate::pads::Hidden;
 use crate::predict::{self, DenseBlocks, Forest, SparseBlocks};
 use crate::splits::{self, BinSet, Cut, Layout, Node, Pair, Rules};
-use crate::{follow, pads, portable, sample, threads};
+use crate::{follow, portable, sample, threads};
 
 /// At least one.
 pub(crate) type Threads = std::num::NonZeroUsize;
@@ -46,6 +45,7 @@ macro_rules! flat_mut {
         $array.as_slice_mut().map_err(wrong)?
     }};
 }
+pub(crate) use {flat, flat_mut};
 
 /// Runs a kernel without the GIL. Sizes are checked beforehand; what only the kernel can notice (a row, entry or node
 /// that is not there) stops it by a panic and is an error like any other.
@@ -911,34 +911,6 @@ fn leaf_places<'py>(
 }
 
 #[derive(FromPyObject)]
-struct HiddenArrays<'py>(PyReadwriteArrayDyn<'py, u64>, PyReadonlyArray2<'py, u8>, PyReadonlyArray1<'py, bool>);
-
-#[pyfunction]
-fn add_pads<'py>(py: Python<'py>, mut hidden: Vec<HiddenArrays<'py>>, n_threads: Threads) -> PyResult<()> {
-    let mut all = Vec::with_capacity(hidden.len());
-    for HiddenArrays(words, keys, subtract) in &mut hidden {
-        ensure_last(keys.shape(), 32)?;
-        let (words, keys, subtract) = (flat_mut!(words), flat!(keys).as_chunks().0, flat!(subtract));
-        ensure(keys.len() == subtract.len(), "one key for each pad to add or take is needed")?;
-        ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
-        all.push(Hidden { words, keys, subtract });
-    }
-    run(py, || pads::add_pads(all, n_threads.get()))
-}
-
-#[pyfunction]
-fn pad_keys<'py>(
-    py: Python<'py>,
-    secrets: PyReadonlyArray2<'py, u8>,
-    info: &[u8],
-) -> PyResult<Bound<'py, PyArray2<u8>>> {
-    ensure_last(secrets.shape(), 32)?;
-    let keys = pads::keys(flat!(secrets).as_chunks().0, info);
-    let n = keys.len();
-    shaped(py, keys.into_flattened(), n, 32)
-}
-
-#[derive(FromPyObject)]
 pub(crate) struct ToldArrays<'py> {
     nodes: NodeArrays<'py>,
     child: PyReadonlyArray1<'py, i64>,
@@ -1054,7 +1026,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(follow_cuts, m)?)?;
     m.add_function(wrap_pyfunction!(follow_step, m)?)?;
     m.add_function(wrap_pyfunction!(name_nodes, m)?)?;
-    m.add_function(wrap_pyfunction!(pad_keys, m)?)?;
     m.add_function(wrap_pyfunction!(histograms, m)?)?;
     m.add_function(wrap_pyfunction!(count_rows, m)?)?;
     m.add_function(wrap_pyfunction!(subtract, m)?)?;
@@ -1071,9 +1042,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(draws, m)?)?;
     m.add_function(wrap_pyfunction!(add_scores, m)?)?;
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
-    m.add_function(wrap_pyfunction!(add_pads, m)?)?;
     m.add_function(wrap_pyfunction!(set_portable_only, m)?)?;
     crate::steps_face::add_to(m)?;
+    crate::pads_face::add_to(m)?;
     crate::ristretto_face::add_to(m)?;
     crate::paillier_face::add_to(m)?;
     crate::lattice_face::add_to(m)?;

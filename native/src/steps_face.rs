@@ -29,8 +29,8 @@ struct PartArrays<'py>(MatrixArrays<'py>, PyReadwriteArray2<'py, u32>, PyReadwri
 struct StepArrays<'py> {
     begins: Option<BeginArrays<'py>>,
     parts: Vec<PartArrays<'py>>,
-    cuts: Option<ToldArrays<'py>>,
-    nodes: NodeArrays<'py>,
+    cuts: Bound<'py, PyAny>,
+    nodes: Bound<'py, PyAny>,
     leaves: bool,
     summed: Option<MatrixArrays<'py>>,
     counted: bool,
@@ -38,8 +38,27 @@ struct StepArrays<'py> {
     gradient_bits: u32,
 }
 
-impl StepArrays<'_> {
-    fn view(&mut self) -> PyResult<Step<'_>> {
+/// Cuts and nodes of steps: the same objects for all tables that were told the same, so that they are read once.
+struct StepTold<'py> {
+    objects: [Bound<'py, PyAny>; 2],
+    cuts: Option<ToldArrays<'py>>,
+    nodes: NodeArrays<'py>,
+}
+
+impl<'py> StepTold<'py> {
+    fn of(step: &StepArrays<'py>) -> PyResult<Self> {
+        let objects = [step.cuts.clone(), step.nodes.clone()];
+        Ok(StepTold { objects, cuts: step.cuts.extract()?, nodes: step.nodes.extract()? })
+    }
+
+    fn is_of(&self, step: &StepArrays<'py>) -> bool {
+        self.objects[0].is(&step.cuts) && self.objects[1].is(&step.nodes)
+    }
+}
+
+impl<'py> StepArrays<'py> {
+    fn view<'a>(&'a mut self, told: &'a [StepTold<'py>]) -> PyResult<Step<'a>> {
+        let told = told.iter().find(|told| told.is_of(self)).expect("every step's was read");
         ensure((2..=31).contains(&self.gradient_bits), "gradient_bits must be 2 to 31")?;
         let shape = [self.pairs.shape()[0], self.pairs.shape()[1]];
         let begins = match &self.begins {
@@ -55,8 +74,8 @@ impl StepArrays<'_> {
         Ok(Step {
             begins,
             parts,
-            cuts: self.cuts.as_ref().map(ToldArrays::cuts).transpose()?,
-            nodes: self.nodes.view()?,
+            cuts: told.cuts.as_ref().map(ToldArrays::cuts).transpose()?,
+            nodes: told.nodes.view()?,
             leaves: self.leaves,
             summed: self.summed.as_ref().map(MatrixArrays::view).transpose()?,
             counted: self.counted,
@@ -72,7 +91,13 @@ fn take_steps<'py>(
     mut steps: Vec<StepArrays<'py>>,
     n_threads: Threads,
 ) -> PyResult<Vec<(Bound<'py, PyArray1<i64>>, u64)>> {
-    let steps = steps.iter_mut().map(StepArrays::view).collect::<PyResult<Vec<Step>>>()?;
+    let mut told: Vec<StepTold<'py>> = Vec::new();
+    for step in &steps {
+        if !told.iter().any(|known| known.is_of(step)) {
+            told.push(StepTold::of(step)?);
+        }
+    }
+    let steps = steps.iter_mut().map(|step| step.view(&told)).collect::<PyResult<Vec<Step>>>()?;
     let taken = run(py, || steps::take(steps, n_threads.get()))?.map_err(wrong)?;
     Ok(taken.into_iter().map(|(words, clipped)| (words.into_pyarray(py), clipped)).collect())
 }

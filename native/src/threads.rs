@@ -1,8 +1,9 @@
 //! Threads: one job at a time, shared out task by task.
 //!
 //! A level of a small forest takes some tenths of a millisecond, and there are hundreds of levels; a thread that has gone
-//! to sleep between two of them is woken too late to help. So workers wait awake for a moment (yielding to others) before
-//! they sleep, and the calling thread does tasks itself and waits only for tasks already begun.
+//! to sleep between two of them is woken too late to help. So workers wait awake before they sleep, for as long as Python
+//! takes between two levels of several parties (yielding to whoever else wants the core), and the calling thread does
+//! tasks itself and waits only for tasks already begun.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,7 +14,7 @@ use std::{hint, process, ptr, thread};
 
 /// How often a waiting worker looks for work before it yields, and how often it yields before it sleeps.
 const SPINS: u32 = 3000;
-const YIELDS: u32 = 60;
+const YIELDS: u32 = 2000;
 
 /// Work for all threads: `next` hands out the numbers of its tasks.
 struct Job<'a> {

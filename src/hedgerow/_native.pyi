@@ -53,7 +53,6 @@ __all__ = [
     "logistic",
     "name_nodes",
     "narrow",
-    "pad_keys",
     "paillier_add",
     "paillier_add_plain",
     "paillier_group_sums",
@@ -84,6 +83,7 @@ __all__ = [
     "softmax",
     "sorted_keys",
     "subtract",
+    "sum_words",
     "take_steps",
 ]
 
@@ -456,9 +456,6 @@ def follow_step(status: _U8, sizes: _I64, cuts: _Cuts | None, grid: _Agreed, nod
     With `leaves` the nodes must be all leaves there are (else 6).
     """
 
-def pad_keys(secrets: _U8, info: bytes) -> _U8:
-    """HKDF-Expand with SHA-256 of each secret (n x 32) and the same info, 32 bytes each."""
-
 def name_nodes(status: _U8, nodes: _Nodes, wanted: Sequence[int], becomes: int) -> bool:
     """Whether the nodes are there, each once and of a wanted kind; if so they become that (0: stay)."""
 
@@ -479,12 +476,15 @@ def add_scores(
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
 
-def add_pads(hidden: Sequence[tuple[_U64, _U8, _Bools]], n_threads: int) -> None:
-    """Add to words, or take from them, in place and modulo 2^64, the ChaCha20 keystream of each of their keys.
+def add_pads(hidden: Sequence[tuple[_U64, _U8, _Bools, bytes]], n_threads: int) -> None:
+    """Add to words, or take from them, in place and modulo 2^64, a ChaCha20 keystream for each of their secrets.
 
-    Each are words, keys (n x 32) and which of their keystreams are taken.
-    The nonce is zero: a key may serve one request only.
+    Each are words, secrets (n x 32), which of their keystreams are taken, and what the request is. A keystream's key
+    is HKDF-Expand with SHA-256 of the secret and the request. The nonce is zero: a request may be used once only.
     """
+
+def sum_words(parts: Sequence[_U64]) -> _I64:
+    """The sum of rows of words, modulo 2^64 and signed."""
 
 def reduce_scalar(wide: bytes) -> bytes:
     """The scalar of ristretto255 (32 bytes) that 64 uniform bytes stand for."""

@@ -6,6 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from hypothesis import given
@@ -13,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
-from hedgerow import _native
 from hedgerow.errors import PrivacyError
-from hedgerow.privacy.masks import Pads, PairKeys, mask, pad_keys, unmasked_sum
+from hedgerow.privacy.masks import Pads, PairKeys, mask, unmasked_sum
 
 SAID = bytes(range(32))
 WORDS = 1 << 18
@@ -34,8 +35,8 @@ def masked_parts(own, said=None):
     parts = []
     for party, words in enumerate(own):
         mine = [pair for pair in pairs if party in pair]
-        keys = pad_keys(rows(*(pairs[pair] for pair in mine)), said[party])
-        parts.append((np.array(words), Pads(keys, np.array([pair[1] == party for pair in mine]))))
+        secrets = rows(*(pairs[pair] for pair in mine))
+        parts.append((np.array(words), Pads(secrets, np.array([pair[1] == party for pair in mine]), said[party])))
     return mask(parts, 2)
 
 
@@ -46,7 +47,7 @@ def uniform(words, p_least=1e-6):
 
 
 def one_pad(own_words, said=SAID):
-    return mask([(own_words.copy(), Pads(pad_keys(rows(b"s" * 32), said), np.array([False])))], 1)[0]
+    return mask([(own_words.copy(), Pads(rows(b"s" * 32), np.array([False]), said))], 1)[0]
 
 
 # Key agreement
@@ -64,17 +65,15 @@ def test_pair_secrets_are_the_agreed_key_of_rfc_7748_through_hkdf():
     assert a.shared(b.public, b"a plan") == b.shared(a.public, b"a plan") == expected
 
 
-def test_key_derivation_agrees_with_rfc_5869():
-    secret = bytes.fromhex("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5")
-    expected = "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
-    assert _native.pad_keys(rows(secret), bytes(range(0xF0, 0xFA))).tobytes().hex() == expected
-
-
-@given(st.lists(secrets, min_size=1, max_size=5), secrets)
-def test_a_pads_key_is_hkdf_expand(several, said):
-    keys = pad_keys(rows(*several), said)
-    expected = [HKDFExpand(SHA256(), 32, b"hedgerow pad" + said).derive(secret) for secret in several]
-    assert [key.tobytes() for key in keys] == expected
+@given(secrets, secrets, st.integers(0, 700))
+def test_a_pad_is_the_keystream_of_hkdf_expand_of_the_secret_and_what_was_said(secret, said, n_words):
+    key = HKDFExpand(SHA256(), 32, b"hedgerow pad" + said).derive(secret)
+    stream = Cipher(ChaCha20(key, bytes(16)), None).encryptor().update(bytes(8 * n_words))
+    own = np.arange(n_words)
+    (added,), (taken,) = (mask([(own.copy(), Pads(rows(secret), np.array([sign]), said))], 1) for sign in (False, True))
+    pad = np.frombuffer(stream, np.uint64)
+    assert (added == own.astype(np.uint64) + pad).all()
+    assert (taken == own.astype(np.uint64) - pad).all()
 
 
 def test_pair_secrets_differ_by_pair_and_by_context():
@@ -179,16 +178,19 @@ def test_other_words_said_give_other_pads():
 
 def test_words_without_a_pad_are_never_handed_out():
     with pytest.raises(PrivacyError, match="no pad to hide"):
-        mask([(np.zeros(3, np.int64), Pads(np.empty((0, 32), np.uint8), np.empty(0, np.bool_)))], 1)
+        mask([(np.zeros(3, np.int64), Pads(np.empty((0, 32), np.uint8), np.empty(0, np.bool_), SAID))], 1)
 
 
-@pytest.mark.parametrize(("keys", "subtract"), [([bytes(31)], [False]), ([bytes(32)], []), ([bytes(32)], [True] * 2)])
-def test_a_key_of_another_size_or_without_a_sign_is_refused(keys, subtract):
-    with pytest.raises(PrivacyError, match="a key of 32 bytes and a sign"):
-        mask([(np.zeros(3, np.int64), Pads(rows(*keys), np.array(subtract, np.bool_)))], 1)
-
-
-@pytest.mark.parametrize(("secret", "said"), [(bytes(31), bytes(32)), (bytes(32), b"")])
-def test_a_pads_key_needs_a_whole_secret_and_hash(secret, said):
-    with pytest.raises(PrivacyError, match="32 bytes each"):
-        pad_keys(rows(secret), said)
+@pytest.mark.parametrize(
+    ("secrets", "subtract", "said"),
+    [
+        ([bytes(31)], [False], SAID),
+        ([bytes(32)], [], SAID),
+        ([bytes(32)], [True] * 2, SAID),
+        ([bytes(32)], [False], b""),
+        ([bytes(32)], [False], SAID + b"x"),
+    ],
+)
+def test_a_pad_without_a_whole_secret_a_sign_and_what_was_said_is_refused(secrets, subtract, said):
+    with pytest.raises(PrivacyError, match="a hash of 32 bytes each, and a sign"):
+        mask([(np.zeros(3, np.int64), Pads(rows(*secrets), np.array(subtract, np.bool_), said))], 1)

@@ -85,16 +85,15 @@ def test_a_sum_with_a_missing_part_opens_nothing(missing):
 
 
 def test_no_pad_is_used_twice(monkeypatch):
-    """All pad keys of a run, of an attempt after a loss, and of a resume by new processes."""
+    """All that pads are made of in a run, in an attempt after a loss, and in a resume by new processes."""
     used: list[bytes] = []
-    made = masks.pad_keys
+    hidden = masks.mask
 
-    def noted(secrets, said):
-        keys = made(secrets, said)
-        used.extend(key.tobytes() for key in keys)
-        return keys
+    def noted(own, threads):
+        used.extend(secret.tobytes() + pads.said for _, pads in own for secret in pads.pair_secrets)
+        return hidden(own, threads)
 
-    monkeypatch.setattr(masks, "pad_keys", noted)
+    monkeypatch.setattr(masks, "mask", noted)
     fed = Federation(two_class(4))
     seen = set()
 
@@ -107,14 +106,14 @@ def test_no_pad_is_used_twice(monkeypatch):
     model, state = fed.run(transport=Lossy(fed, lose), keep=states.append)
     assert state.attempt == 4
     sums = len(fed.of("MaskedSums"))
-    # Both of a pair make the same key; nobody else does, and never again.
+    # Both of a pair make the same pad; nobody else does, and never again.
     assert len(used) == 3 * sums
     pairs = {}
     for one in used:
         pairs[one] = pairs.get(one, 0) + 1
     lost = sum(count == 1 for count in pairs.values())
     assert set(pairs.values()) <= {1, 2}
-    assert lost == 3 * 3, "where one of four did not answer, three keys were made by the others alone"
+    assert lost == 3 * 3, "where one of four did not answer, three pads were made by the others alone"
     before = set(pairs)
     assert same(Federation(fed.tables).model(state=states[2]), model)
     assert not before & set(used[3 * sums :])

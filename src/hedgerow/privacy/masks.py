@@ -66,40 +66,35 @@ class PairKeys:
 
 
 class Pads(NamedTuple):
-    """What hides the words of one answer: the key of each pad, and whether the pad is taken from the words or added."""
+    """What hides the words of one answer: a pad for each pair secret, taken from the words or added to them."""
 
-    keys: NDArray[np.uint8]
+    pair_secrets: NDArray[np.uint8]
+    """A row for every other party."""
     subtract: NDArray[np.bool_]
-
-
-def pad_keys(pair_secrets: NDArray[np.uint8], said: bytes) -> NDArray[np.uint8]:
-    """Keys of the pads for one request alone, a row for each pair secret (HKDF-Expand with SHA-256, RFC 5869).
-
-    `said` is the hash of all that was said, the request included.
-    """
-    if pair_secrets.ndim != 2 or pair_secrets.shape[1] != KEY_BYTES or len(said) != KEY_BYTES:
-        raise PrivacyError(f"A pad's key needs a pair secret and a hash of {KEY_BYTES} bytes each; the run stops.")
-    return _native.pad_keys(pair_secrets, b"hedgerow pad" + said)
+    said: bytes
+    """The hash of all that was said, the request included: it makes these pads those of one request alone."""
 
 
 def mask(own: Sequence[tuple[NDArray[np.int64], Pads]], threads: int) -> list[NDArray[np.uint64]]:
-    """Each party's words in one row, in place, each word under a word of every pad: noise to whoever misses one key."""
+    """Each party's words in one row, in place, each word under a word of every pad: noise to whoever misses a secret.
+
+    A pad is the ChaCha20 keystream of HKDF-Expand (SHA-256, RFC 5869) of the pair secret and what was said.
+    """
     hidden = []
-    for words, (keys, subtract) in own:
-        if not len(keys):
+    for words, (pair_secrets, subtract, said) in own:
+        if not len(pair_secrets):
             raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
-        if keys.ndim != 2 or keys.shape[1] != KEY_BYTES or len(keys) != len(subtract):
-            raise PrivacyError(f"Every pad needs a key of {KEY_BYTES} bytes and a sign; the run stops.")
-        hidden.append((np.ascontiguousarray(words, np.int64).reshape(-1).view(np.uint64), keys, subtract))
+        if pair_secrets.shape != (len(subtract), KEY_BYTES) or len(said) != KEY_BYTES:
+            raise PrivacyError(
+                f"Every pad needs a pair secret and a hash of {KEY_BYTES} bytes each, and a sign; the run stops."
+            )
+        hidden.append((words.reshape(-1).view(np.uint64), pair_secrets, subtract, b"hedgerow pad" + said))
     _native.add_pads(hidden, threads)
-    return [words for words, _, _ in hidden]
+    return [words for words, *_ in hidden]
 
 
 def unmasked_sum(masked: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
     """The sum of masked words: once every party's part is in it, the sum of their own words, clear from here on."""
     if not masked or any(part.shape != masked[0].shape for part in masked):
         raise PrivacyError("The masked parts of a sum are missing or differ in length; nothing can be opened.")
-    total = masked[0].copy()
-    for part in masked[1:]:
-        total += part
-    return total.view(np.int64)
+    return _native.sum_words(masked)

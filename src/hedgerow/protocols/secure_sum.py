@@ -175,7 +175,7 @@ class Hiding:
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
         if self.plan.protection == "plain":
             return None
-        return masks.Pads(masks.pad_keys(self._secrets, _said_for(told.chain, parties)), self._subtract)
+        return masks.Pads(self._secrets, self._subtract, _said_for(told.chain, parties))
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):

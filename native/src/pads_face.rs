@@ -1,0 +1,45 @@
+//! The Python face of `pads`.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::pads::{self, Hidden};
+use crate::python::{Threads, ensure, ensure_last, flat, flat_mut, run, wrong};
+
+/// Words, secrets, which of their pads are taken, and what the request is.
+#[derive(FromPyObject)]
+struct HiddenArrays<'py>(
+    PyReadwriteArrayDyn<'py, u64>,
+    PyReadonlyArray2<'py, u8>,
+    PyReadonlyArray1<'py, bool>,
+    PyBackedBytes,
+);
+
+#[pyfunction]
+fn add_pads<'py>(py: Python<'py>, mut hidden: Vec<HiddenArrays<'py>>, n_threads: Threads) -> PyResult<()> {
+    let mut all = Vec::with_capacity(hidden.len());
+    for HiddenArrays(words, secrets, subtract, info) in &mut hidden {
+        ensure_last(secrets.shape(), 32)?;
+        let (words, secrets, subtract) = (flat_mut!(words), flat!(secrets).as_chunks().0, flat!(subtract));
+        ensure(secrets.len() == subtract.len(), "one secret for each pad to add or take is needed")?;
+        ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
+        all.push(Hidden { words, secrets, subtract, info });
+    }
+    run(py, || pads::add_pads(all, n_threads.get()))
+}
+
+#[pyfunction]
+fn sum_words<'py>(py: Python<'py>, parts: Vec<PyReadonlyArray1<'py, u64>>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in &parts {
+        all.push(flat!(part));
+        ensure(part.len() == parts[0].len(), "parts of a sum differ in length")?;
+    }
+    Ok(run(py, || pads::sum_words(&all))?.into_pyarray(py))
+}
+
+pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(add_pads, m)?)?;
+    m.add_function(wrap_pyfunction!(sum_words, m)?)
+}
