@@ -267,14 +267,12 @@ def stopped(here, **more):
 
 def refuses(party, request, match, kind=ProtocolError):
     """The party refuses the request with this kind of error; it is then put back where it was, to hear another."""
-    growing, told = getattr(party, "growing", None), getattr(party, "told", None)
-    chain = told and told.chain
+    steps = getattr(party, "steps", None)
+    before = steps and (steps.growing, steps.told.chain)
     with pytest.raises(kind, match=match):
         party.answer(encode(request))
-    if growing is not None:
-        party.growing = growing
-    if told is not None:
-        told.chain = chain
+    if steps is not None:
+        steps.growing, steps.told.chain = before
 
 
 def changed(array, at, value):

@@ -21,7 +21,7 @@ pub const MOST_WORDS: usize = 8 * u32::MAX as usize;
 /// Words padded at a time, so that they and their pads stay in the nearest cache.
 const BLOCK: usize = 512;
 /// Pad words below which another thread is not worth waking.
-const LEAST_SHARE: usize = 1 << 14;
+const LEAST_SHARE: usize = 1 << 12;
 
 /// The key of the pad that a secret gives for one request.
 fn pad_key(secret: &Key, info: &[u8]) -> Key {

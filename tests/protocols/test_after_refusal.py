@@ -111,7 +111,7 @@ def test_parties_that_added_different_values_are_not_summed_together(forgets, sa
     sums = opened(asked(fed, m.AskHistograms(1, 0, both.parties, cut_list(NO_CUTS), ROOT)))
     assert (sums is not None) is goes_on
     if goes_on:  # the others' hessians are 0 by their great scores, so that the first party's alone are read
-        own = fed.parties["party1"].growing.rows.histograms(Nodes(ROOT.tree, ROOT.node)).reshape(-1)
+        own = fed.parties["party1"].steps.growing.rows.histograms(Nodes(ROOT.tree, ROOT.node)).reshape(-1)
         assert (sums[1::2] == own[1::2]).all()
 
 
@@ -141,7 +141,7 @@ def test_a_refused_request_does_not_change_the_set_of_a_tree(forgets, sabotaged)
     again = replace(fed.of("AskHistograms")[0].message, parties=fewer)
     assert all(isinstance(answer, HedgerowError) for answer in asked(fed, again, four).values())
     assert all(isinstance(a, HedgerowError) for a in asked(fed, replace(lower, parties=fewer), four).values())
-    assert {fed.parties[name].alive for name in four} == {(0, 1, 2, 3, 4)}
+    assert {fed.parties[name].steps.alive for name in four} == {(0, 1, 2, 3, 4)}
     assert {fed.parties[name].journal.members for name in four} == {frozenset(fed.plan.names)}
 
 

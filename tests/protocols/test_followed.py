@@ -36,7 +36,7 @@ def test_parties_that_hear_the_same_frame_are_at_one_place_and_check_it_once(mon
     checks, frame = counted(monkeypatch), encode(request)
     for party in parties:
         party.begin(frame)
-    assert len({id(party.growing.place) for party in parties}) == 1
+    assert len({id(party.steps.growing.place) for party in parties}) == 1
     assert len(checks) == 1
 
 
@@ -70,7 +70,7 @@ def without_columns(grid):
 def test_a_request_that_is_right_at_one_place_is_refused_at_another(differs, match):
     """The very same request, just found right: one party's plan or cut points do not speak for another's."""
     (one, *_), request = begun(m.AskLeafSums, 2)
-    place = one.growing.place
+    place = one.steps.growing.place
     assert followed.follow(place, request).cuts is not None
     with pytest.raises(ProtocolError, match=match):
         followed.follow(place._replace(**differs(place)), request)
@@ -79,7 +79,7 @@ def test_a_request_that_is_right_at_one_place_is_refused_at_another(differs, mat
 @pytest.mark.parametrize("differs", ["plan", "grid", "trees", "round"])
 def test_who_begins_from_anything_else_begins_at_another_place(differs):
     (one, *_), _ = begun()
-    plan, grid = one.growing.place.plan, one.growing.place.grid
+    plan, grid = one.steps.growing.place.plan, one.steps.growing.place.grid
     finer = other(grid, cuts=np.nextafter(grid.cuts, np.float32(np.inf)))
     first = followed.begin(plan, grid, 1, 0)
     begins = {
@@ -93,7 +93,7 @@ def test_who_begins_from_anything_else_begins_at_another_place(differs):
 
 def test_those_that_begin_from_equal_plans_and_cut_points_begin_at_one_place():
     (one, *_), _ = begun()
-    place = one.growing.place
+    place = one.steps.growing.place
     grid = other(place.grid, cuts=place.grid.cuts.copy())
     first = followed.begin(place.plan, place.grid, 1, 0)
     assert followed.begin(other(place.plan), grid, 1, 0) is first
@@ -105,7 +105,7 @@ def test_nobody_can_change_what_others_share():
     for party in parties:
         party.begin(frame)
     told = decode_request(frame)
-    place = parties[0].growing.place
+    place = parties[0].steps.growing.place
     cuts = place.cuts[0]
     shared = [place.status, place.sizes, *cuts.nodes, *cuts[1:], told.nodes.tree, told.nodes.node]
     for array in shared:
@@ -115,9 +115,9 @@ def test_nobody_can_change_what_others_share():
 
 def test_a_refused_request_leaves_a_party_where_it_was():
     (one, *_), request = begun()
-    before = one.growing.place
+    before = one.steps.growing.place
     refuses(one, replace(request, nodes=m.NodeList(np.array([0]), np.array([7]))), "lowest level")
-    assert one.growing.place is before
+    assert one.steps.growing.place is before
 
 
 def test_a_request_for_counts_is_read_once_and_only_the_same_one():

@@ -63,9 +63,9 @@ def test_a_party_refuses_a_joined_round_where_the_plan_does_not_join_them(more):
     fed = Federation(two_class(5), TINY, **more)
     end = until(fed, step(m.FinishRound))
     party = next(party for party in fed.parties.values() if party.hiding.own_number in end.parties)
-    before = party.growing.place
+    before = party.steps.growing.place
     refuses(party, m.NextRound(end.round, end.level, end.parties, end.leaves, end.values), "does not allow NextRound")
-    assert party.growing.place is before
+    assert party.steps.growing.place is before
 
 
 def written(party):
@@ -74,10 +74,10 @@ def written(party):
         [line for line in party.log.kept if line["event"] in ("answered", "finished")],
         party.journal.answered,
         party.journal.finished,
-        (party.growing.place.round, party.growing.place.level),
-        party.state,
-        party.growing.rows.own.scores.tolist(),
-        party.growing.rows.pairs.tolist(),
+        (party.steps.growing.place.round, party.steps.growing.place.level),
+        party.steps.state,
+        party.steps.growing.rows.own.scores.tolist(),
+        party.steps.growing.rows.pairs.tolist(),
     )
 
 
@@ -88,7 +88,7 @@ def test_a_party_writes_down_and_does_the_same_as_for_two_requests():
         both = until(fed, step(m.NextRound))
         party = fed.parties["party1"]
         if apart:
-            n_trees = len(party.growing.rows.own.scores)
+            n_trees = len(party.steps.growing.rows.own.scores)
             nodes = m.NodeList(np.arange(n_trees), np.zeros(n_trees, np.int64))
             first = fed.of("AskHistograms")[0].message
             party.answer(encode(m.FinishRound(both.round, both.level, both.parties, both.leaves, both.values)))
@@ -161,7 +161,7 @@ def test_training_that_a_callback_ends_tells_everybody_the_last_values():
         table = party.rows.table
         scores = np.full((table.n_rows, 1), model.base_score, np.float32)
         model.forest.add_scores(table.values, table.absent, scores, 1)
-        assert (party.growing.rows.own.scores == scores.T).all()
+        assert (party.steps.growing.rows.own.scores == scores.T).all()
 
 
 def test_where_all_roots_are_too_many_for_one_request_rounds_end_by_themselves(monkeypatch):

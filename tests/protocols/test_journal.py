@@ -22,7 +22,7 @@ def step(kind, round_=0, level=None):
 
 def other_cut(party, request):
     """The same node, cut elsewhere on the grid."""
-    cuts, grid = request.cuts, party.growing.grid
+    cuts, grid = request.cuts, party.steps.growing.grid
     bin_ = int(cuts.bin[0]) + (1 if int(cuts.bin[0]) + 2 < int(grid.n_values[cuts.column[0]]) else -1)
     bits = (np.arange(256) <= bin_).astype(np.uint8)
     bits[int(grid.n_values[cuts.column[0]])] = cuts.missing_left[0] & grid.has_missing[cuts.column[0]]

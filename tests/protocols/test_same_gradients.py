@@ -53,7 +53,7 @@ def test_were_they_summed_the_driver_would_know_every_partys_own_sums(opened, mo
     total = sum(opened.values()) // 3
     for parties, words in opened.items():
         (out,) = {0, 1, 2, 3} - set(parties)
-        own = fed.parties[f"party{out + 1}"].growing.rows
+        own = fed.parties[f"party{out + 1}"].steps.growing.rows
         own.start_round(0)
         root = Nodes(np.zeros(1, np.int64), np.zeros(1, np.int64))
         assert np.array_equal((total - words).reshape(-1), own.histograms(root).reshape(-1))

@@ -146,7 +146,7 @@ def test_an_introduction_that_is_refused_changes_nothing():
     introduce, party = fed.of("Introduce")[0].message, fed.parties["party1"]
     for fewer in (replace(introduce, keys=introduce.keys[:4]), introduce):
         refuses(party, fewer, "repeats an attempt", PrivacyError)
-    assert party.present == party.alive == (0, 1, 2, 3, 4)
+    assert party.present == party.steps.alive == (0, 1, 2, 3, 4)
     assert request.parties == party.present
     party.answer(encode(request))
 

@@ -81,7 +81,7 @@ def private(fed, own_words):
     kinds = {"sums": set().union(*(windows(words.tobytes(), 8) for words in own_words))}
     kinds["gradients"], kinds["labels"], kinds["scores"] = set(), set(), set()
     for party in fed.parties.values():
-        rows = party.growing.rows
+        rows = party.steps.growing.rows
         kinds["gradients"] |= windows(rows.pairs.tobytes(), 8)
         kinds["labels"] |= windows(rows.own.labels.tobytes(), 4)
         kinds["scores"] |= windows(rows.own.scores.tobytes(), 4) | windows(
@@ -134,9 +134,9 @@ def test_plain_sums_are_found(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "leak"),
     [
-        ("gradients", lambda fed: fed.parties["party1"].growing.rows.pairs.tobytes()),
-        ("labels", lambda fed: fed.parties["party1"].growing.rows.own.labels.tobytes()),
-        ("scores", lambda fed: fed.parties["party1"].growing.rows.own.scores.tobytes()),
+        ("gradients", lambda fed: fed.parties["party1"].steps.growing.rows.pairs.tobytes()),
+        ("labels", lambda fed: fed.parties["party1"].steps.growing.rows.own.labels.tobytes()),
+        ("scores", lambda fed: fed.parties["party1"].steps.growing.rows.own.scores.tobytes()),
     ],
 )
 def test_a_leak_of_another_kind_would_be_found(monkeypatch, kind, leak):

@@ -5,15 +5,12 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow import _native
 from hedgerow import messages as m
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
@@ -26,22 +23,21 @@ from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, ow
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
 from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.followed import Followed
-from hedgerow.protocols.horizontal import Growing, joined, trees_digest
+from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_cuts import Keeps
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
+from hedgerow.protocols.own_steps import Attempt, Kept, OwnSteps, Reply, advanced
 from hedgerow.protocols.passive import PassiveRows
 from hedgerow.protocols.passive_side import PassiveSide
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.shared_names import OwnNames
-from hedgerow.protocols.taking_part import Stepping, remaining
-from hedgerow.protocols.unsummed import NOTHING, Begun, Unhidden, Unsummed, worked_out
+from hedgerow.protocols.taking_part import Stepping
+from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
-from hedgerow.trees.local import Adding
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
 BYTES_A_NODE = 128
@@ -55,9 +51,6 @@ Finding = Aligning | m.AskProofs | m.AskCommonColumns
 
 STEPS = (*get_args(Stepping), m.NextRound)
 """What a party is asked again and again; these are looked for first."""
-
-Reply = m.Answer | Unsummed | Unhidden
-"""An answer before it leaves, or as much of it as a party makes by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +82,8 @@ class Party:
         self.member = Membership(owner.name, owner.policy, owner.identity, owner.revoked)
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
-        self.growing: Growing | None = None
-        self.told: Told | None = None
+        self.steps: OwnSteps | None = None
+        """Those of this attempt, once the parties are introduced."""
         self.agreement = b""
         """A hash of the columns and classes that were agreed on in this attempt."""
         self.by_columns: PassiveSide | None = None
@@ -98,7 +91,6 @@ class Party:
         """The rows of a vertical run that are aligned privately."""
         self.shared_names: OwnNames | None = None
         """The columns of a horizontal run whose names are."""
-        self.round_set: tuple[int, ...] = ()
         self.most_bytes = MOST_SMALL
         self.states: dict[int, bytes] = {}
         """What the gradients of each round depend on, as far as this process knows."""
@@ -126,13 +118,12 @@ class Party:
         return self.sent(reply) if isinstance(reply, m.Answer) else reply
 
     def _stop(self) -> None:
-        """After a refusal: no more steps, and no pad that cancels, until the parties are introduced anew.
+        """After a refusal.
 
-        Else parties that have accepted different things, each refusing the other's, could be summed.
+        If steps went on, parties that have accepted different things, each refusing the other's, could be summed.
         """
-        self.growing = None
-        if self.told is not None:
-            self.told.forget()
+        if self.steps is not None:
+            self.steps.stop()
 
     def sent(self, reply: m.Answer) -> bytes:
         """An answer as it leaves; every one is noted before."""
@@ -154,11 +145,12 @@ class Party:
     def _heard(self, request: m.Request, frame: bytes) -> Reply:
         """The answer to what all parties are told alike."""
         if isinstance(request, STEPS):
-            self._introduced.hear(frame)
-            if self.plan.method == "horizontal" and not self.plan.opener:
-                return self._step(request, frame)
+            steps = self._introduced
+            steps.told.hear(frame)
+            if steps.plan.method == "horizontal" and not steps.plan.opener:
+                return steps.answer(request, frame)
         elif not isinstance(request, (m.Propose, m.Introduce)):
-            self._introduced.hear(frame)
+            self._introduced.told.hear(frame)
         return self._reply(request, frame)
 
     def _reply(self, request: m.Request, frame: bytes) -> Reply:
@@ -173,7 +165,7 @@ class Party:
     def _asked(self, request: m.Request, frame: bytes) -> Reply:
         summed = self.plan.method == "horizontal"
         if summed and isinstance(request, STEPS):
-            return self._step(request, frame)
+            return self._introduced.answer(request, frame)
         if summed and isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)
         if isinstance(request, m.Agree) and self.plan.method != "vertical":
@@ -235,10 +227,10 @@ class Party:
         return self.member.agreed_plan
 
     @property
-    def _introduced(self) -> Told:
-        if self.told is None:
+    def _introduced(self) -> OwnSteps:
+        if self.steps is None:
             raise ProtocolError("The driver asks before it has introduced the other parties.")
-        return self.told
+        return self.steps
 
     @property
     def _agreed(self) -> OwnRows:
@@ -282,7 +274,7 @@ class Party:
             self.journal = Journal(self.log, self.plan.digest.hex())
         self.journal.introduce(request.attempt, [key.name for key in request.keys])
         names = self.plan.names
-        self.present = self.alive = tuple(sorted(names.index(key.name) for key in request.keys))
+        self.present = tuple(sorted(names.index(key.name) for key in request.keys))
         fewest = self.owner.policy.fewest(self.plan)
         own_number = names.index(self.owner.name)
         if self.plan.opener:
@@ -292,9 +284,11 @@ class Party:
         self.leading: Leading | None = None
         if self.owner.name == self.plan.opener:
             self.leading = Leading(self.plan, self.present, self.owner.identity, request.attempt, self.threads)
-        self.told = Told(self.plan)
-        self.told.hear(frame)
-        self.growing, self.agreement = None, b""
+        told = Told(self.plan)
+        told.hear(frame)
+        attempt = Attempt(self.plan, self.hiding, told, self.journal, self.present)
+        self.steps = OwnSteps(attempt, Kept(self.log, self.owner.durable), self.threads, self.sent)
+        self.agreement = b""
         if self.plan.method == "vertical":
             self._begin_columns()
         self._begin_aligning(secrets)
@@ -345,107 +339,22 @@ class Party:
             self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes), self.threads)
         n_trees = self.begun.loss.n_trees
         first = forest.n_trees // n_trees
-        self.state = hashlib.sha256(self.agreement + self.begun.digest).digest()
+        state = hashlib.sha256(self.agreement + self.begun.digest).digest()
         for round_ in range(first):
             digest = trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees))
             # Where a run goes on after a loss, a tree may have been closed that this party was not told to finish.
             self.journal.check(round_, digest, known=self.owner.log is not None and plan.on_loss == "wait")
-            self._advance(digest.encode())
-        self.state = self.states.setdefault(first, self.state)
+            state = advanced(state, digest.encode())
         local = self.begun.local_rows(forest, self.threads)
         metric = self.begun.metric if plan.goal.follow else None
-        self.growing = Growing(plan, self.begun.grid, local, metric, first)
+        growing = Growing(plan, self.begun.grid, local, metric, first)
+        self._introduced.begin(growing, self.states, state)
         return m.Done()
-
-    def _advance(self, trees: bytes) -> None:
-        """What the gradients of the next round depend on."""
-        self.state = hashlib.sha256(self.state + trees).digest()
-
-    def _step(self, request: Stepping | m.NextRound, frame: bytes) -> Reply:
-        if self.growing is None:
-            raise ProtocolError("The driver asks for trees before they have begun.")
-        if isinstance(request, m.NextRound):
-            return self._next_round(request, self.growing)
-        if not isinstance(request, m.FinishRound):
-            return self._sums(request, frame, self.growing)
-        words, adds = self._finish(request, frame, self.growing)
-        if self.owner.durable:
-            self.log.sync()
-        if self.hiding.own_number in request.parties:
-            return self._hidden(words, request.parties, adds)
-        _native.add_values(adds, self.threads)
-        return m.Done()
-
-    def _next_round(self, request: m.NextRound, growing: Growing) -> Reply:
-        """Two requests, checked and written down as if they had come one by one; one answer."""
-        if not self.plan.joins_rounds:
-            raise ProtocolError("The plan of this run does not allow NextRound.")
-        if not 0 <= request.round < self.plan.params.n_estimators - 1:
-            raise ProtocolError("The driver joins a round to one that is not among those of the plan.")
-        both = joined(request, growing.n_trees)
-        words, adds = self._finish(both.finish, both.finish_frame, growing)
-        return self._sums(both.first, both.first_frame, growing, words, adds)
-
-    def _answering(self, request: Stepping, frame: bytes, now: Followed) -> bytes:
-        """Write down the step that is about to be answered; what it is known by."""
-        alive = remaining(self.plan, request, now, self.alive, self.round_set)
-        if request.level == 0:
-            self.journal.begin(self.state)
-        # Where the set may shrink, a step is known by everything but its set.
-        goes_on = self.plan.on_loss == "continue"
-        content = encode(msgspec.structs.replace(request, parties=())) if goes_on else frame
-        shrinks = goes_on and (request.level == 0 or isinstance(request, m.FinishRound))
-        step = (request.round, request.level, content, request.parties, shrinks)
-        self.journal.check_step(*step)
-        if alive != self.alive:
-            self.journal.leave_out([self.plan.names[p] for p in alive])
-        self.journal.answer(*step)
-        self.alive = alive
-        if not isinstance(request, m.FinishRound):
-            self.round_set = request.parties
-        return content
-
-    def _sums(
-        self,
-        request: m.AskHistograms | m.AskLeafSums,
-        frame: bytes,
-        growing: Growing,
-        beside: NDArray[np.int64] = NOTHING,
-        adds: Sequence[Adding] = (),
-    ) -> Reply:
-        self._answering(request, frame, growing.place)
-        step = growing.step(request)
-        gives = self.hiding.own_number in request.parties
-        if gives and step.begins is not None and self.plan.sets_change:
-            step, digest = growing.gradients(step)
-            self.journal.give(request.round, digest, request.parties)
-        if self.owner.durable:
-            self.log.sync()
-        if isinstance(self.hiding, Sealing):
-            words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
-            return self.hiding.sums(words, request.parties) if gives else m.Done()
-        pads = self.hiding.pads(request.parties, self._introduced) if gives else None
-        return Unsummed(growing.rows, step, pads, gives, self.sent, beside, adds)
-
-    def _finish(self, request: m.FinishRound, frame: bytes, growing: Growing) -> tuple[NDArray[np.int64], list[Adding]]:
-        """Own words of a round's end, and what is still to be added to own scores."""
-        content = self._answering(request, frame, growing.place)
-        again = growing.place.finished
-        words, adds = growing.finish(request)
-        if not again:
-            self._finished(request, content, growing)
-        return words, adds
-
-    def _hidden(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
-        """Own sums on their way out, as the plan says; what is to be added to scores is added with others'."""
-        if isinstance(self.hiding, Sealing):
-            _native.add_values(adds, self.threads)
-            return self.hiding.sums(own_words, parties)
-        return Unhidden(own_words, self.hiding.pads(parties, self._introduced), True, self.sent, adds)
 
     def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> Reply:
         own = self._agreed
-        if self.growing is not None:
+        steps = self._introduced
+        if steps.growing is not None:
             raise ProtocolError("The driver asks for counts after the trees have begun.")
         if len(self.present) != len(self.plan.members):
             raise PrivacyError(
@@ -454,7 +363,7 @@ class Party:
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
         self.journal.answer(SETUP, step, frame, self.present, False)
         words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
-        return self._hidden(words, self.present)
+        return steps.hidden(words, self.present)
 
     def _keep(self, model: bytes) -> m.Done:
         """The finished model; refused if its trees are not those that this party helped to grow."""
@@ -465,11 +374,3 @@ class Party:
         if self.keep_model is not None:
             self.keep_model(model)
         return m.Done()
-
-    def _finished(self, request: m.FinishRound, content: bytes, growing: Growing) -> None:
-        """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
-        trees = growing.digest(request)
-        kept = trees() if self.owner.log is not None else None
-        self.journal.finish(request.round, kept or trees)
-        self._advance(kept.encode() if kept else content)
-        self.states[request.round + 1] = self.state
