@@ -218,7 +218,7 @@ class OwnRows:
         asked = asked_by(request)
         if asked.columns and not 0 <= asked.columns[0] <= asked.columns[-1] <= self.table.n_columns + VALID_WEIGHT:
             raise ProtocolError(NO_COLUMN)
-        self._sort(asked.columns)
+        self._sort({run.column for run in asked.runs if run.digits < KEY_BITS or run.column < self.table.n_columns})
         keys = self._keys
         prefixes = [(keys[run.column], run.prefixes, run.digits) for run in asked.runs if run.digits < KEY_BITS]
         found = _native.count_prefixes(prefixes, self.threads)
@@ -233,19 +233,21 @@ class OwnRows:
                 out[run.at] += gaps * (run.prefixes == ZERO_KEY >> run.digits)
         return out
 
-    def _sort(self, columns: Sequence[int]) -> None:
+    def _sort(self, columns: set[int]) -> None:
         """The keys of these columns, from now on."""
         if self._columns is None and not isinstance(self.table.values, np.ndarray):
             self._columns = self.table.values.tocsc()
-        new = [column for column in columns if column not in self._keys]
+        new = sorted(columns - self._keys.keys())
         if new:
             keys = _native.sorted_keys([self._values(column) for column in new], self.threads)
             self._keys.update(zip(new, keys, strict=True))
 
     def _present(self, column: int) -> int:
-        """How many rows have a value there."""
+        """How many rows have a value there; labels and weights all rows have."""
+        if column >= self.table.n_columns:
+            return len(self._values(column))
         n_rows = len(self._keys[column]) + self._gaps(column)
-        if column < self.table.n_columns and n_rows < self.table.n_rows:
+        if n_rows < self.table.n_rows:
             self.gappy.add(column)
         return n_rows
 

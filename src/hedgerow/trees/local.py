@@ -27,6 +27,11 @@ class Sample:
     """Empty if all are 1."""
     keys: NDArray[np.uint64]
     scores: NDArray[np.float32]
+    every: NDArray[np.uint32] = field(init=False)
+    """The numbers of all rows; the order in which they stand at a root."""
+
+    def __post_init__(self) -> None:
+        self.every = np.arange(self.matrix.n_rows, dtype=np.uint32)
 
 
 class Draw(NamedTuple):
@@ -104,14 +109,14 @@ class Part:
 
 def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
     """All rows at the roots: those that count first, then those that only follow."""
-    every = np.arange(own.matrix.n_rows, dtype=np.uint32)
+    every = own.every
     if draw.subsample < 1:
         chosen = sampling.rows(own.keys, draw.subsample, draw.seed, round_)
         groups = [(own, every[chosen])] + ([] if draw.average else [(own, every[~chosen])])
     else:
         groups = [(own, every)]
     if held_out is not None:
-        groups.append((held_out, np.arange(held_out.matrix.n_rows, dtype=np.uint32)))
+        groups.append((held_out, held_out.every))
     return [Part(sample, np.repeat(rows[None], n_trees, axis=0), threads) for sample, rows in groups]
 
 
