@@ -27,6 +27,19 @@ def sets_by_step(fed):
     return found
 
 
+def lost_at_the_root(fed):
+    """A transport that loses the first drawn party at the first request of round 1, and the draw."""
+    draw = drawn(fed.plan, 1, range(7))
+    name = fed.plan.names[draw[0]]
+    lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
+    lossy.returning = False
+    return lossy, draw
+
+
+def drawn_federation(logs=None):
+    return Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6, logs=logs)
+
+
 def test_counts_are_not_given_for_fewer_parties_than_the_plan_has():
     fed = Federation(two_class(4), on_loss="continue")
     count = until(fed, lambda r: isinstance(r, m.AskCounts))
@@ -39,7 +52,7 @@ def test_counts_are_not_given_for_fewer_parties_than_the_plan_has():
 
 
 def test_the_loss_of_a_party_that_was_not_drawn_does_not_open_a_sum_twice():
-    fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
+    fed = drawn_federation()
     outside = next(i for i in range(7) if i not in drawn(fed.plan, 1, range(7)))
     name = fed.plan.names[outside]
     lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
@@ -50,13 +63,10 @@ def test_the_loss_of_a_party_that_was_not_drawn_does_not_open_a_sum_twice():
 
 
 def test_the_loss_of_a_drawn_party_leaves_the_others_of_its_draw():
-    fed = Federation(two_class(7, n=400), params_of(n_estimators=4), on_loss="continue", party_share=0.6)
-    first = drawn(fed.plan, 1, range(7))
-    name = fed.plan.names[first[0]]
-    lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
-    lossy.returning = False
+    fed = drawn_federation()
+    lossy, draw = lost_at_the_root(fed)
     fed.run(transport=lossy)
-    assert sets_by_step(fed)[1, 0] == {first, first[1:]}
+    assert sets_by_step(fed)[1, 0] == {draw, draw[1:]}
 
 
 def test_a_party_that_is_merely_late_is_waited_for_even_where_a_lost_one_is_not():
@@ -262,3 +272,63 @@ def test_every_refusal_is_noted_in_the_log():
     with pytest.raises(ProtocolError, match="not those of all parties"):
         fed.parties["party1"].answer(encode(replace(agree, classes=(1,))))
     assert [line["error"] for line in logs["party1"].lines() if line["event"] == "refused"] == ["ProtocolError"]
+
+
+# Drawn parties, of which one is lost
+
+
+@pytest.mark.parametrize("killed", [step(m.AskHistograms, 1, 0), step(m.AskHistograms, 1, 2), step(m.FinishRound, 1)])
+def test_a_driver_killed_in_the_tree_that_lost_a_drawn_party_is_resumed_without_it(killed):
+    logs = {f"party{i}": AuditLog(None, "a test", f"party{i}") for i in range(1, 8)}
+    expected, fed, kept = drawn_federation(), drawn_federation(logs), []
+    whole = expected.model(transport=lost_at_the_root(expected)[0])
+    lossy, draw = lost_at_the_root(fed)
+
+    def dies(party, request):
+        if killed(request) and request.parties != draw:
+            raise Stopped
+        return party == fed.plan.names[draw[0]] and step(m.AskHistograms, 1, 0)(request)
+
+    lossy.lose = dies
+    with pytest.raises(Stopped):
+        fed.run(transport=lossy, keep=kept.append)
+    assert kept[-1].present == tuple(name for name in fed.plan.names if name != fed.plan.names[draw[0]])
+    assert same(fed.model(state=kept[-1]), whole)
+    assert sets_by_step(fed)[1, 1] == {draw[1:]}
+
+
+def test_a_late_party_in_a_tree_that_lost_a_drawn_one_is_waited_for():
+    expected, fed, times = drawn_federation(), drawn_federation(), []
+    whole = expected.model(transport=lost_at_the_root(expected)[0])
+    draw = drawn(fed.plan, 1, range(7))
+    gone, late = fed.plan.names[draw[0]], fed.plan.names[draw[1]]
+
+    class Late(Lossy):
+        def here(self):
+            return frozenset(fed.tables) - (self.gone & {gone})
+
+        def wait(self, parties, deadline):
+            self.gone -= {late}
+            return parties & frozenset(self.gone)
+
+    def lose(party, request):
+        first = party == late and step(m.AskHistograms, 1, 1)(request) and not times
+        times.extend(["late"] if first else [])
+        return first or (party == gone and step(m.AskHistograms, 1, 0)(request))
+
+    model, state = fed.run(transport=Late(fed, lose))
+    assert (state.attempt, state.losses) == (2, ((1, (gone,)),))
+    assert same(model, whole)
+
+
+def test_others_join_a_draw_only_where_too_few_of_it_are_left():
+    plan = Federation(two_class(7, n=400), party_share=0.6).plan
+    for round_ in range(30):
+        whole = drawn(plan, round_, range(7))
+        assert len(whole) == 4
+        for out in range(7):
+            left = [p for p in range(7) if p != out]
+            assert drawn(plan, round_, left) == tuple(p for p in whole if p != out)
+        two = [p for p in range(7) if p not in whole[:2]]
+        assert len(drawn(plan, round_, two)) == 3
+        assert set(whole[2:]) < set(drawn(plan, round_, two)) <= set(two)

@@ -105,7 +105,7 @@ class Circle:
         """Go on without these; too few left is an error."""
         left = tuple(p for p in self.present if p not in parties)
         fewest = FEWEST_MASKED if self.plan.only_sums else 1
-        if self.plan.drawn(len(left)) < fewest:
+        if len(left) < fewest:
             raise PartyLost(
                 f"{', '.join(map(repr, sorted(parties)))} is lost and only {len(left)} parties remain; "
                 f"at least {fewest} must. Resume the run when it is back.",

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow import _native
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound
-from hedgerow.plan import Plan
+from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols.followed import Followed
 
 Stepping = AskHistograms | AskLeafSums | FinishRound
@@ -20,14 +20,22 @@ PARTIES = 5
 """The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
 
 
-def drawn(plan: Plan, round_: int, present: Sequence[int]) -> tuple[int, ...]:
-    """The parties whose rows a round is grown from, by a hash of the seed and the round: everyone knows them."""
-    n = plan.drawn(len(present))
-    if n == len(present):
+def drawn(plan: Plan, round_: int, present: Sequence[int], everyone: Sequence[int] | None = None) -> tuple[int, ...]:
+    """The parties whose rows a round is grown from, by a hash of the seed and the round: everyone knows them.
+
+    They are drawn among `everyone` (all parties of the plan, unless said), whoever is present. So a round that has lost
+    one of them is still that of the others, also in another attempt; only where these are too few others join them.
+    """
+    everyone = range(len(plan.members)) if everyone is None else everyone
+    n = plan.drawn(len(everyone))
+    if n == len(everyone):
         return tuple(present)
-    numbers = np.array(present, np.uint64)
+    numbers = np.array(everyone, np.uint64)
     order = np.argsort(_native.draws(numbers, plan.params.random_state, (PARTIES << 60) | round_), kind="stable")
-    return tuple(sorted(int(numbers[i]) for i in order[:n]))
+    first = [everyone[i] for i in order[:n] if everyone[i] in present]
+    others = [everyone[i] for i in order[n:] if everyone[i] in present]
+    least = min(n, FEWEST_MASKED) if plan.only_sums else 1
+    return tuple(sorted(first + others[: max(0, least - len(first))]))
 
 
 def asked(plan: Plan, round_: int, present: Sequence[str]) -> tuple[str, ...]:
@@ -37,8 +45,9 @@ def asked(plan: Plan, round_: int, present: Sequence[str]) -> tuple[str, ...]:
     """
     if round_ < plan.local_trees:
         return ()
-    numbers = [number for number, name in enumerate(plan.names) if name in present and name != plan.active]
-    return tuple(plan.names[number] for number in drawn(plan, round_, numbers)) if numbers else ()
+    passive = [number for number, name in enumerate(plan.names) if name != plan.active]
+    here = [number for number in passive if plan.names[number] in present]
+    return tuple(plan.names[number] for number in drawn(plan, round_, here, passive))
 
 
 def remaining(
