@@ -151,16 +151,20 @@ class Model:
         return {self.names[i]: float(shares[i]) for i in order}
 
 
-def classes_of(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
-    """The classes among labels, in order; refuses fewer than two."""
+def distinct(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
+    """The labels that there are, in order."""
     if labels.dtype.kind in "iub" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels):
         low = int(labels.min())
-        found = (np.flatnonzero(np.bincount(labels.astype(np.int64) - low)) + low).astype(labels.dtype)
-    else:
-        found = np.unique(labels)
+        return tuple((np.flatnonzero(np.bincount(labels.astype(np.int64) - low)) + low).astype(labels.dtype).tolist())
+    return tuple(np.unique(labels).tolist())
+
+
+def classes_of(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
+    """The classes among labels, in order; refuses fewer than two."""
+    found = distinct(labels)
     if len(found) < 2:
         raise DataError("The labels hold one class only; a classifier needs rows of at least two classes.")
-    return tuple(found.tolist())
+    return found
 
 
 def class_numbers(labels: NDArray[np.generic], classes: tuple[ClassLabel, ...]) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from hedgerow import ground
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError, ProtocolError
 from hedgerow.messages import Agree, ClassLabel, Facts
+from hedgerow.model import distinct
 from hedgerow.plan import Goal, Plan
 from hedgerow.policy import Policy
 from hedgerow.trees.bins import MOST_BINS
@@ -128,7 +129,7 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         raise DataError("This party's table has no labels; name the label column.")
     classes: tuple[ClassLabel, ...] = ()
     if plan.goal.objective is None:
-        classes = tuple(np.unique(own.labels).tolist())
+        classes = distinct(own.labels)
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
     columns = given(own, policy).columns if plan.column_names == "open" else ()

@@ -51,12 +51,12 @@ class CutSearch:
 
     def ask(self) -> Prefixes:
         """The prefixes to be counted next; none when all is known."""
-        return digits(self.cells.at(self.wanted))
+        self.asked = digits(self.cells.at(self.wanted))
+        return self.asked
 
     def tell(self, counts: I64) -> None:
-        """What was counted, in the order asked for."""
-        chosen = self.cells.at(self.wanted)
-        asked = digits(chosen)
+        """What was counted of what was asked for last, in the same order."""
+        asked = self.asked
         shift = asked.shift.astype(np.int64)
         parts = _Cells(asked.column.astype(np.int64), asked.prefix.astype(np.int64) << shift, shift, counts)
         whole = [np.concatenate(pair) for pair in zip(self.cells.at(~self.wanted), parts.at(counts > 0), strict=True)]
