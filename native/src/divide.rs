@@ -336,23 +336,25 @@ pub fn add_values(mut tables: Vec<Adding>, n_threads: usize) {
     let piece = if n_threads == 1 { usize::MAX } else { (in_all / (2 * n_threads)).max(2048).next_multiple_of(64) };
     let mut jobs = Vec::new();
     for Adding { scores, rows, parts, values } in &mut tables {
+        let width = rows.div_ceil(scores.len().div_ceil(piece).max(1)).next_multiple_of(64);
         // Relaxed atomics cost nothing here and keep a damaged order from being more than wrong.
         // SAFETY: same size and alignment, and nobody else has the slice while it is borrowed.
         let shared = unsafe { std::slice::from_raw_parts(scores.as_mut_ptr().cast::<AtomicU32>(), scores.len()) };
         for (orders, spans) in &*parts {
-            let shares = rows.div_ceil(piece);
-            jobs.extend((0..shares).map(|i| (shared, *rows, orders, spans, *values, i, shares)));
+            jobs.extend(
+                (0..*rows).step_by(width.max(1)).map(|first| (shared, *rows, orders, spans, *values, first, width)),
+            );
         }
     }
-    threads::for_each(n_threads, jobs, |(scores, rows, orders, spans, values, i, shares)| {
+    threads::for_each(n_threads, jobs, |(scores, rows, orders, spans, values, first, width)| {
         for (span, &value) in spans.iter().zip(values) {
             let own = &orders[span.tree][span.begin..span.end];
-            let before = |share: usize| {
-                let places = (1..=share).map(|i| own.partition_point(|&row| (row as usize) < i * piece));
+            let before = |end: usize| {
+                let places = (width..=end).step_by(width).map(|end| own.partition_point(|&row| (row as usize) < end));
                 places.max().unwrap_or(0)
             };
-            let end = if i + 1 == shares { own.len() } else { before(i + 1) };
-            add_value(&own[before(i)..end], &scores[span.tree * rows..][..rows], value);
+            let end = if first + width >= rows { own.len() } else { before(first + width) };
+            add_value(&own[before(first)..end], &scores[span.tree * rows..][..rows], value);
         }
     });
 }

@@ -153,8 +153,8 @@ class Model:
 
 def distinct(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
     """The labels that there are, in order."""
-    if labels.dtype.kind in "iub" and len(labels) and int(labels.max()) - int(labels.min()) < len(labels):
-        low = int(labels.min())
+    low, high = (int(labels.min()), int(labels.max())) if labels.dtype.kind in "iub" and len(labels) else (0, 1 << 63)
+    if high - low < len(labels) and high < 1 << 63:
         return tuple((np.flatnonzero(np.bincount(labels.astype(np.int64) - low)) + low).astype(labels.dtype).tolist())
     return tuple(np.unique(labels).tolist())
 

@@ -67,6 +67,7 @@ class Policy:
             (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
             (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
+            (self._few_after_losses(plan), "may grow trees from three parties after a loss", "fewest_parties"),
             (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
             (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
             (
@@ -86,6 +87,11 @@ class Policy:
 
     def _too_few(self, plan: Plan) -> bool:
         return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
+
+    def _few_after_losses(self, plan: Plan) -> bool:
+        """Drawn parties that are lost are not replaced, as long as three are left."""
+        shrinks = plan.only_sums and plan.party_share < 1 and plan.on_loss == "continue"
+        return shrinks and self.fewest(plan) > FEWEST_MASKED
 
     def _weak(self, plan: Plan) -> bool:
         return plan.protection == "paillier" and plan.key_bits < self.min_key_bits

@@ -1,5 +1,7 @@
 """Sums of the same rows are never opened for two sets of parties, whatever the driver does or suffers."""
 
+import dataclasses
+
 import msgspec
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.protocols.horizontal import drawn
 from hedgerow.protocols.journal import Journal
+from hedgerow.protocols.told_cuts import cut_list
+from hedgerow.trees.splits import NO_CUTS
 from hedgerow.wire import decode_request, encode
 
 replace = msgspec.structs.replace
@@ -332,3 +336,81 @@ def test_others_join_a_draw_only_where_too_few_of_it_are_left():
         two = [p for p in range(7) if p not in whole[:2]]
         assert len(drawn(plan, round_, two)) == 3
         assert set(whole[2:]) < set(drawn(plan, round_, two)) <= set(two)
+
+
+# A driver that feigns losses
+
+ROOT = m.NodeList(np.zeros(1, np.int64), np.zeros(1, np.int64))
+CAREFUL = Policy(allow_continue=True, allow_party_sampling=True, min_cut_rows=1)
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+@pytest.mark.parametrize("parties", [(), (1, 2, 3)])
+def test_nobody_is_asked_as_if_it_or_everybody_were_lost(parties, finishes):
+    """Who would write down that nobody is left could be told afterwards that everybody is back."""
+    fed = Federation(two_class(5), on_loss="continue", policy=CAREFUL)
+    kind = step(m.FinishRound, 1) if finishes else step(m.AskHistograms, 1, 0)
+    request, party = until(fed, kind), fed.parties["party1"]
+    error, match = (ProtocolError, "not as the plan says") if not parties else (PrivacyError, "as if it were lost")
+    refuses(party, replace(request, parties=parties), match, error)
+    assert party.journal.members == frozenset(fed.plan.names)
+    assert party.steps.alive == (0, 1, 2, 3, 4)
+
+
+def test_a_journal_that_lists_nobody_lets_nobody_back_in():
+    log = AuditLog(None, "a test", "party1")
+    journal = Journal(log, "run")
+    journal.introduce(1, ["party1", "party2"])
+    journal.leave_out([])
+    for again in (journal, Journal(log, "run")):
+        with pytest.raises(PrivacyError, match="brings back a party"):
+            again.introduce(2, ["party1", "party2"])
+
+
+def test_a_draw_is_not_forced_on_three_parties_by_introducing_no_others():
+    """A driver and two parties would read the sums of the third in every tree."""
+    fed = Federation(two_class(8, n=640), on_loss="continue", party_share=0.5, policy=CAREFUL)
+    until(fed, step(m.AskHistograms, 0, 0))
+    introduce, agree, begin = (fed.of(kind)[0] for kind in ("Introduce", "Agree", "Begin"))
+    three = ["party1", "party2", "party3"]
+    fewer = replace(introduce.message, attempt=2, keys=tuple(k for k in introduce.message.keys if k.name in three))
+    for frame in (encode(fewer), agree.frame, begin.frame):
+        fed.parties["party1"].answer(frame)
+    assert drawn(fed.plan, 0, range(3)) == (0, 1, 2)
+    request = m.AskHistograms(0, 0, (0, 1, 2), cut_list(NO_CUTS), ROOT)
+    refuses(fed.parties["party1"], request, "Only 3 parties are left, too few", PrivacyError)
+
+
+def test_a_driver_does_not_go_on_with_fewer_parties_than_a_draw_of_three_needs():
+    fed = Federation(two_class(8, n=640), params_of(n_estimators=3), on_loss="continue", party_share=0.5)
+    gone = {"party1", "party2", "party3"}
+    lossy = Lossy(fed, lambda party, r: party in gone and step(m.AskHistograms, 1, 1)(r))
+    lossy.returning, told = False, []
+    with pytest.raises(PartyLost, match="did not come back"):
+        fed.run(transport=lossy, tell=told.append)
+    assert "only 5 parties remain; at least 6 must" in told[0]
+
+
+def test_an_owner_who_wants_more_than_three_refuses_draws_that_may_shrink():
+    policy = dataclasses.replace(CAREFUL, fewest_parties=4)
+    for more in ({"on_loss": "wait", "party_share": 0.6}, {"on_loss": "continue"}):
+        Federation(two_class(7, n=400), params_of(n_estimators=2), policy=policy, **more).model()
+    with pytest.raises(PolicyError, match=r"may grow trees from three parties after a loss.*\(fewest_parties\)"):
+        Federation(two_class(7, n=400), policy=policy, on_loss="continue", party_share=0.6).model()
+
+
+@pytest.mark.parametrize("round_", [-1, 1 << 61, (1 << 63) - 1])
+def test_a_round_beyond_the_plans_is_refused_before_anybody_is_drawn(round_):
+    fed = drawn_federation()
+    request = until(fed, step(m.AskHistograms, 1, 0))
+    refuses(fed.parties["party1"], replace(request, round=round_), "not among those of the plan")
+
+
+def test_plain_sums_over_nobody_are_not_asked_for():
+    fed = Federation(two_class(3), params_of(n_estimators=3), on_loss="continue", party_share=0.34, protection="plain")
+    name = fed.plan.names[drawn(fed.plan, 1, range(3))[0]]
+    lossy = Lossy(fed, lambda party, r: party == name and step(m.AskHistograms, 1, 0)(r))
+    lossy.returning = False
+    with pytest.raises(PartyLost, match="did not come back"):
+        fed.run(transport=lossy)
+    assert () not in {heard.message.parties for heard in fed.of("AskHistograms")}

@@ -110,7 +110,7 @@ class HorizontalRows:
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
                 self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
-                if len(self.parties) < FEWEST_MASKED and self.circle.plan.only_sums:
+                if len(self.parties) < (FEWEST_MASKED if self.circle.plan.only_sums else 1):
                     raise
                 self._keep_losses()
                 continue

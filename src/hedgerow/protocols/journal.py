@@ -58,7 +58,9 @@ class Journal:
         self.settled: dict[str, str] = {}
         self.gradients: dict[str, dict[int, tuple[int, ...]]] = {}
         """By a hash of the own gradients: the rounds that were grown from them, and for which parties."""
-        self.attempt, self.members = 0, frozenset[str]()
+        self.attempt = 0
+        self.members: frozenset[str] | None = None
+        """Who is in the run, once the parties were introduced."""
         for line in log.lines():
             if line.get("run") == run:
                 self._recall(line)
@@ -82,14 +84,14 @@ class Journal:
         """An attempt begins with these parties; refuse one made before, or with a party that was left out."""
         if attempt <= self.attempt:
             raise PrivacyError("The driver repeats an attempt that this party has already made; this party stops.")
-        if self.members and not self.members >= set(names):
+        if self.members is not None and not self.members >= set(names):
             raise PrivacyError("The driver brings back a party that was left out; sums of two sets could be compared.")
         self.log.note("introduced", run=self.run, attempt=attempt, members=list(names))
         self.attempt, self.members = attempt, frozenset(names)
 
     def leave_out(self, names: Sequence[str]) -> None:
         """The run goes on with these parties; who is not among them stays out."""
-        if self.members != set(names):
+        if self.members != frozenset(names):
             self.log.note("introduced", run=self.run, attempt=self.attempt, members=list(names))
             self.members = frozenset(names)
 

@@ -120,7 +120,8 @@ class OwnSteps:
 
     def _answering(self, request: Stepping, frame: bytes, growing: Growing) -> bytes:
         """Write down the step that is about to be answered; what it is known by."""
-        alive = remaining(self.plan, request, growing.place, self.alive, self.round_set)
+        own = self.hiding.own_number
+        alive = remaining(self.plan, request, growing.place, self.alive, self.round_set, own)
         finishes = isinstance(request, FinishRound)
         if request.level == 0:
             self.journal.begin(self.state)

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
 from hedgerow.frame_hash import sha256_of
 from hedgerow.messages import Answer, MaskedSums, PlainSums, Request
-from hedgerow.plan import FEWEST_MASKED, Plan
+from hedgerow.plan import Plan
 from hedgerow.privacy import masks
+from hedgerow.protocols.taking_part import enough
 from hedgerow.wire import MOST_SMALL, Corridor, sized
 
 ROOM = 4096
@@ -103,9 +104,9 @@ class Circle:
 
     def lose(self, parties: frozenset[str]) -> None:
         """Go on without these; too few left is an error."""
-        left = tuple(p for p in self.present if p not in parties)
-        fewest = FEWEST_MASKED if self.plan.only_sums else 1
-        if len(left) < fewest:
+        plan, left = self.plan, tuple(p for p in self.present if p not in parties)
+        if not enough(plan, len(left)):
+            fewest = next(n for n in range(1, len(plan.members) + 1) if enough(plan, n))
             raise PartyLost(
                 f"{', '.join(map(repr, sorted(parties)))} is lost and only {len(left)} parties remain; "
                 f"at least {fewest} must. Resume the run when it is back.",

@@ -51,9 +51,9 @@ def asked(plan: Plan, round_: int, present: Sequence[str]) -> tuple[str, ...]:
 
 
 def remaining(
-    plan: Plan, request: Stepping, now: Followed, alive: tuple[int, ...], round_set: tuple[int, ...]
+    plan: Plan, request: Stepping, now: Followed, alive: tuple[int, ...], round_set: tuple[int, ...], own: int
 ) -> tuple[int, ...]:
-    """Of those alive, who remains once a request is answered; one for a set that may not be summed is refused.
+    """Of those alive, who remains once party `own` has answered; a request for a set that may not be summed is refused.
 
     A tree has one set (`round_set`): the round's draw among those that remain. Who is out stays out.
     """
@@ -62,13 +62,24 @@ def remaining(
         if parties != round_set:
             raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
         return alive
+    if not finishes and not 0 <= request.round <= plan.params.n_estimators:
+        raise ProtocolError("The driver asks for a round that is not among those of the plan.")
     goes_on = plan.on_loss == "continue"
     again = not now.finished and now.level == 1 and request.round == now.round
     drawn_now = alive if finishes else drawn(plan, request.round, alive)
     expected = round_set if again and goes_on and not finishes else drawn_now
-    if parties == expected:
-        return alive
-    if not (goes_on and set(parties) < set(expected)):
-        raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-    gone = set(expected) - set(parties)
-    return tuple(p for p in alive if p not in gone)
+    if parties != expected:
+        if not (goes_on and parties and set(parties) < set(expected)):
+            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+        if own in expected and own not in parties:
+            raise PrivacyError("The driver speaks to this party as if it were lost; this party stops.")
+        gone = set(expected) - set(parties)
+        alive = tuple(p for p in alive if p not in gone)
+    if not enough(plan, len(alive)):
+        raise PrivacyError(f"Only {len(alive)} parties are left, too few to hide among; this party stops.")
+    return alive
+
+
+def enough(plan: Plan, left: int) -> bool:
+    """Whether a run may go on with so many parties: where only sums are opened, three of them take part in a tree."""
+    return left == len(plan.members) or (left > 0 and plan.drawn(left) >= (FEWEST_MASKED if plan.only_sums else 1))
