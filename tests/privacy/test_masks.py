@@ -194,3 +194,9 @@ def test_words_without_a_pad_are_never_handed_out():
 def test_a_pad_without_a_whole_secret_a_sign_and_what_was_said_is_refused(secrets, subtract, said):
     with pytest.raises(PrivacyError, match="a hash of 32 bytes each, and a sign"):
         mask([(np.zeros(3, np.int64), Pads(rows(*secrets), np.array(subtract, np.bool_), said))], 1)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float64, np.uint64])
+def test_words_of_another_kind_are_refused(kind):
+    with pytest.raises(PrivacyError, match="64 bits"):
+        one_pad(np.zeros(4, kind))

@@ -88,6 +88,8 @@ def mask(own: Sequence[tuple[NDArray[np.int64], Pads]], threads: int) -> list[ND
             raise PrivacyError(
                 f"Every pad needs a pair secret and a hash of {KEY_BYTES} bytes each, and a sign; the run stops."
             )
+        if words.dtype != np.int64:
+            raise PrivacyError("Words of 64 bits can be masked, and no others; the run stops.")
         hidden.append((words.reshape(-1).view(np.uint64), pair_secrets, subtract, b"hedgerow pad" + said))
     _native.add_pads(hidden, threads)
     return [words for words, *_ in hidden]
