@@ -203,7 +203,8 @@ RUN_FILE_DEFAULTS = {
 POLICY = {
     "plan": "hash of the one plan that is allowed, as `hedgerow plan` prints it; without it, the plan of this party's "
     "own copy of the run file",
-    "fewest_parties": "least number of parties whose masked or sealed sums are added up for a tree",
+    "fewest_parties": "least number of parties whose masked or sealed sums are added up for a tree; above 3, "
+    "`party_share` below 1 goes only with `on_loss` `wait`",
     "allow_two": "two parties, masked or with an opener, if the run file has `allow_two` as well",
     "allow_plain": "the driver may read this party's own sums; in a vertical run, nothing is sealed",
     "allow_local_cuts": "the driver may read this party's own quantiles",
