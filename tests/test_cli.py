@@ -393,6 +393,17 @@ def test_control_c_ends_training_with_one_sentence_and_no_model(here: Path) -> N
     assert sorted(path.name for path in here.iterdir()) == ["test.csv", "train.csv"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+def test_control_c_while_a_library_is_loaded_ends_with_the_same_code(here: Path) -> None:
+    """Libraries run code made from strings, and Python remembers an interrupt that leaves it."""
+    spoilt = 'cli.TyperCommand.invoke = lambda *_: exec("raise KeyboardInterrupt")'
+    (here / "interrupted.py").write_text(f"from hedgerow import cli\n{spoilt}\ncli.main()\n")
+    command = [sys.executable, "-m", "interrupted", "train", "train.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == "hedgerow: Stopped; files are written whole at the end or not at all.\n"
+    assert done.returncode == 130
+
+
 def test_the_demo_runs_three_organisations_as_processes_and_prints_one_table(here: Path) -> None:
     command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)

@@ -55,6 +55,7 @@ class _Command(TyperCommand):
 def _failure(error: BaseException) -> tuple[int, str]:
     """The exit code and the sentence for what went wrong."""
     if isinstance(error, KeyboardInterrupt):
+        _let_go_of_interrupt()
         return STOPPED, "Stopped; files are written whole at the end or not at all."
     if isinstance(error, BrokenPipeError):
         _let_go_of_stdout()
@@ -65,6 +66,14 @@ def _failure(error: BaseException) -> tuple[int, str]:
         return REFUSED, f"{error.filename}: {error.strerror}."
     kind = type(error).__name__
     return FAULT, f"An unexpected {kind} ended this; run 'hedgerow --traceback ...' to see where, and report it."
+
+
+def _let_go_of_interrupt() -> None:
+    """Run code made from a string: if the interrupt once left such code, Python would end by the signal, not our code.
+
+    Libraries make classes from strings while they are loaded.
+    """
+    exec("")  # noqa: S102  # nothing is run
 
 
 def _let_go_of_stdout() -> None:
