@@ -111,13 +111,13 @@ dispatched! {
 }
 
 dispatched! {
-    /// The sum of all parts, modulo 2^64 and signed.
-    pub fn sum_words(parts: &[&[u64]]) -> Vec<i64> {
+    /// The sum of all parts, modulo 2^64 and signed; words are given as bytes, the lowest first.
+    pub fn sum_words(parts: &[&[[u8; 8]]]) -> Vec<i64> {
         let mut sums = vec![0i64; parts.first().map_or(0, |part| part.len())];
         for (at, sums) in sums.chunks_mut(BLOCK).enumerate() {
             for part in parts {
                 let part = &part[at * BLOCK..][..sums.len()];
-                sums.iter_mut().zip(part).for_each(|(sum, &word)| *sum = sum.wrapping_add(word as i64));
+                sums.iter_mut().zip(part).for_each(|(sum, &word)| *sum = sum.wrapping_add(i64::from_le_bytes(word)));
             }
         }
         sums

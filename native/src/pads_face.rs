@@ -1,6 +1,8 @@
 //! The Python face of `pads`.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -33,8 +35,11 @@ fn add_pads<'py>(py: Python<'py>, mut hidden: Vec<HiddenArrays<'py>>, n_threads:
 fn sum_words<'py>(py: Python<'py>, parts: Vec<PyReadonlyArray1<'py, u64>>) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let mut all = Vec::with_capacity(parts.len());
     for part in &parts {
-        all.push(flat!(part));
+        ensure(part.is_c_contiguous(), "the array is not contiguous, row after row")?;
         ensure(part.len() == parts[0].len(), "parts of a sum differ in length")?;
+        // SAFETY: so many words lie there one after the other while `parts` lives. They were read where a message has
+        // them, perhaps at an odd address, and so are taken as bytes.
+        all.push(unsafe { std::slice::from_raw_parts(part.data().cast::<[u8; 8]>(), part.len()) });
     }
     Ok(run(py, || pads::sum_words(&all))?.into_pyarray(py))
 }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.channel import Transport
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import ANSWERS, REQUESTS, Answer, Request
+from hedgerow.messages import ANSWERS, REQUESTS, Answer, MaskedSums, Request
 from hedgerow.remembered import remembered
 
 VERSION = 1
@@ -30,9 +30,7 @@ if sys.byteorder != "little":  # pragma: no cover
 
 def _outgoing(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        if value.nbytes < SMALL:
-            return value.tobytes()
-        return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+        return value.tobytes() if value.nbytes < SMALL else np.ascontiguousarray(value).data
     raise NotImplementedError(type(value))
 
 
@@ -56,9 +54,16 @@ def _incoming(kind: Any, value: Any) -> NDArray[Any]:
     return array
 
 
+class _MaskedWords(msgspec.Struct, frozen=True, array_like=True, tag=MaskedSums.__struct_config__.tag):
+    """`MaskedSums` as they lie in a frame: words come in such numbers that they are read where they are."""
+
+    masked_words: memoryview
+
+
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=_outgoing)
 _REQUESTS = msgspec.msgpack.Decoder(Union[REQUESTS], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
-_ANSWERS = msgspec.msgpack.Decoder(Union[ANSWERS], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
+_READ = tuple(_MaskedWords if kind is MaskedSums else kind for kind in ANSWERS)
+_ANSWERS = msgspec.msgpack.Decoder(Union[_READ], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
 
 
 def encode(message: Request | Answer) -> bytes:
@@ -91,6 +96,8 @@ def _check_size(frame: bytes, most_bytes: int) -> None:
 def _decoded(decoder: Any, frame: bytes) -> Any:
     try:
         message = decoder.decode(frame)
+        if type(message) is _MaskedWords:
+            return MaskedSums(np.frombuffer(message.masked_words, np.uint64))
     except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
         raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
     for name in _NUMBERS[type(message)]:
@@ -133,12 +140,9 @@ class Corridor:
 
         An answer that cannot be read is refused with the name of the party it came from.
         """
-        encoded: dict[int, bytes] = {}
-        frames = {}
-        for party, request in requests.items():
-            if id(request) not in encoded:
-                encoded[id(request)] = encode(request)
-            frames[party] = encoded[id(request)]
+        encoded = {number: encode(request) for number, request in {id(r): r for r in requests.values()}.items()}
+        frames = {party: encoded[id(request)] for party, request in requests.items()}
+        for party, request in requests.items() if self.listeners else ():
             self._tell("driver", party, request, frames[party])
         carried, missing = self.transport.carry(frames, deadline, most_bytes)
         answers = {}
@@ -147,7 +151,8 @@ class Corridor:
                 answers[party] = decode_answer(frame, most_bytes)
             except ProtocolError as error:
                 raise ProtocolError(f"Party {party!r} answered what cannot be used. {error}") from None
-            self._tell(party, "driver", answers[party], frame)
+            if self.listeners:
+                self._tell(party, "driver", answers[party], frame)
         return answers, missing
 
     def _tell(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:

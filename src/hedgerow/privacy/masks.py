@@ -90,7 +90,8 @@ def mask(own: Sequence[tuple[NDArray[np.int64], Pads]], threads: int) -> list[ND
             )
         if words.dtype != np.int64:
             raise PrivacyError("Words of 64 bits can be masked, and no others; the run stops.")
-        hidden.append((words.reshape(-1).view(np.uint64), pair_secrets, subtract, b"hedgerow pad" + said))
+        row = words if words.ndim == 1 else words.reshape(-1)
+        hidden.append((row.view(np.uint64), pair_secrets, subtract, b"hedgerow pad" + said))
     _native.add_pads(hidden, threads)
     return [words for words, *_ in hidden]
 

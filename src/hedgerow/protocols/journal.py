@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from hedgerow.errors import PrivacyError
+from hedgerow.frame_hash import sha256_of
 
 SETUP = -1
 """The round under which counts and moments are written down."""
@@ -43,7 +44,7 @@ class NoLog:
 
 @lru_cache(maxsize=2)  # parties of one process are told the same
 def _told(before: bytes, content: bytes) -> tuple[bytes, str]:
-    digest = hashlib.sha256(before + content).digest()
+    digest = hashlib.sha256(before + sha256_of(content)).digest()
     return digest, digest.hex()
 
 

@@ -68,6 +68,8 @@ class OwnSteps:
         self.plan, self.hiding, self.told, self.journal, self.alive = attempt
         self.kept, self.threads, self.sent = kept, threads, sent
         self.goes_on = self.plan.on_loss == "continue"
+        self.by_rows = self.plan.method == "horizontal" and not self.plan.opener
+        """Whether the driver itself asks for sums over rows."""
         self.growing: Growing | None = None
         self.round_set: tuple[int, ...] = ()
         """The parties that the sums of this round are over."""
@@ -90,10 +92,10 @@ class OwnSteps:
         growing = self.growing
         if growing is None:
             raise ProtocolError("The driver asks for trees before they have begun.")
+        if isinstance(request, (AskHistograms, AskLeafSums)):
+            return self._sums(request, frame, growing)
         if isinstance(request, NextRound):
             return self._next_round(request, growing)
-        if not isinstance(request, FinishRound):
-            return self._sums(request, frame, growing)
         words, adds = self._finish(request, frame, growing)
         if self.kept.durable:
             self.kept.log.sync()

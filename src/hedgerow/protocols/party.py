@@ -7,7 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -49,7 +49,7 @@ BEGUN = "cut points and ranges"
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
-STEPS = (*get_args(Stepping), m.NextRound)
+STEPS = frozenset({*get_args(Stepping), m.NextRound})
 """What a party is asked again and again; these are looked for first."""
 
 
@@ -106,11 +106,12 @@ class Party:
         """
         try:
             request = decode_request(frame, self.most_bytes)
-            self._note("received", request, frame)
-            if isinstance(request, STEPS) or not isinstance(request, Finding):
-                reply = self._heard(request, frame)
+            if self.owner.log is not None:
+                self._note("received", request, frame)
+            if type(request) in STEPS:
+                reply = self._step(request, frame)
             else:
-                reply = self._align(request)
+                reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
         except HedgerowError as error:
             self._stop()
             self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
@@ -128,13 +129,12 @@ class Party:
     def sent(self, reply: m.Answer) -> bytes:
         """An answer as it leaves; every one is noted before."""
         out = encode(reply)
-        self._note("sent", reply, out)
+        if self.owner.log is not None:
+            self._note("sent", reply, out)
         return out
 
     def _note(self, event: str, message: m.Request | m.Answer, frame: bytes) -> None:
-        if self.owner.log is not None:
-            sha256 = sha256_of(frame).hex()
-            self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=sha256)
+        self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=sha256_of(frame).hex())
 
     def _needed(self) -> int:
         """The bytes a request may have: more than usual only where the plan's trees need it."""
@@ -142,14 +142,15 @@ class Party:
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
+    def _step(self, request: Any, frame: bytes) -> Reply:
+        """The answer to a step down the trees."""
+        steps = self._introduced
+        steps.told.hear(frame)
+        return steps.answer(request, frame) if steps.by_rows else self._reply(request, frame)
+
     def _heard(self, request: m.Request, frame: bytes) -> Reply:
-        """The answer to what all parties are told alike."""
-        if isinstance(request, STEPS):
-            steps = self._introduced
-            steps.told.hear(frame)
-            if steps.plan.method == "horizontal" and not steps.plan.opener:
-                return steps.answer(request, frame)
-        elif not isinstance(request, (m.Propose, m.Introduce)):
+        """The answer to anything else that all parties are told alike."""
+        if not isinstance(request, (m.Propose, m.Introduce)):
             self._introduced.told.hear(frame)
         return self._reply(request, frame)
 
@@ -164,7 +165,7 @@ class Party:
 
     def _asked(self, request: m.Request, frame: bytes) -> Reply:
         summed = self.plan.method == "horizontal"
-        if summed and isinstance(request, STEPS):
+        if summed and isinstance(request, Stepping | m.NextRound):
             return self._introduced.answer(request, frame)
         if summed and isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)

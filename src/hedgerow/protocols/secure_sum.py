@@ -75,14 +75,12 @@ class Circle:
         What becomes known here: the sum. If a part is missing, nothing. Where the run goes on after a loss, that of a
         party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
-        answers = self.answers(request, 8 * n_words + ROOM, parties)
-        names = [self.plan.names[i] for i in parties]
+        answers, names = self.answers(request, 8 * n_words + ROOM, parties), self.plan.names
         if self.plan.protection == "plain":
-            return np.asarray(sum(_words(answers[name], PlainSums, "words", n_words, name) for name in names))
-        opened = masks.unmasked_sum(
-            [_words(answers[name], MaskedSums, "masked_words", n_words, name) for name in names]
+            return np.asarray(sum(_words(answers[names[i]], PlainSums, "words", n_words, names[i]) for i in parties))
+        return masks.unmasked_sum(
+            [_words(answers[names[i]], MaskedSums, "masked_words", n_words, names[i]) for i in parties]
         )
-        return np.asarray(opened, np.int64)
 
     def answers(self, request: Request, most_bytes: int, parties: Sequence[int]) -> dict[str, Answer]:
         """Everyone's answer, these parties' at least; the others' loss is no harm where the run goes on after one."""
@@ -137,15 +135,12 @@ class Told:
         self.chain = secrets.token_bytes(len(self.chain))
 
 
-@lru_cache(maxsize=2)  # parties of one process are told the same
+@lru_cache(maxsize=4)  # parties of one process are told the same
 def _hash_of_both(said: bytes, more: bytes) -> bytes:
+    """Of all that was said, and one more thing: a request, or in the end those that are summed over, in order."""
     return hashlib.sha256(said + more).digest()
 
 
-@lru_cache(maxsize=2)
-def _said_for(chain: bytes, parties: tuple[int, ...]) -> bytes:
-    """A hash of all that was said and of the parties, in order, that are summed over."""
-    return hashlib.sha256(chain + np.array(sorted(parties), "<u4").tobytes()).digest()
 
 
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
@@ -174,9 +169,10 @@ class Hiding:
             joined = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
             self._secrets = np.frombuffer(joined, np.uint8).reshape(-1, masks.KEY_BYTES)
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
+            self._numbers = np.array(sorted(parties), "<u4").tobytes()
         if self.plan.protection == "plain":
             return None
-        return masks.Pads(self._secrets, self._subtract, _said_for(told.chain, parties))
+        return masks.Pads(self._secrets, self._subtract, _hash_of_both(told.chain, self._numbers))
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):

@@ -50,12 +50,10 @@ class Unsummed(NamedTuple):
     adds: Sequence[Adding] = ()
     """What is to be added to the scores of its rows before."""
 
-    def summed(self, words: NDArray[np.int64], clipped: int) -> Unhidden:
-        """Once the step was taken."""
+    def summed(self, words: NDArray[np.int64], clipped: int) -> NDArray[np.int64]:
+        """All own words, once the step was taken."""
         own_words = self.rows.taken(self.step, words, clipped)
-        if len(self.beside):
-            own_words = np.concatenate([own_words, self.beside])
-        return Unhidden(own_words, self.pads, self.gives, self.sent)
+        return np.concatenate([own_words, self.beside]) if len(self.beside) else own_words
 
 
 Begun = bytes | Unsummed | Unhidden
@@ -64,12 +62,14 @@ Begun = bytes | Unsummed | Unhidden
 
 def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     """The answers, in order. What leaves each party: its own sums, hidden as it said."""
-    adds = [add for each in begun if not isinstance(each, bytes) for add in each.adds]
+    unmade = [each for each in begun if type(each) is not bytes]
+    adds = [add for each in unmade for add in each.adds]
     if adds:
         _native.add_values(adds, threads)
-    steps = [each.step for each in begun if isinstance(each, Unsummed)]
+    steps = [each.step for each in unmade if type(each) is Unsummed]
     taken = iter(_native.take_steps(steps, threads) if steps else ())
-    summed = [each.summed(*next(taken)) if isinstance(each, Unsummed) else each for each in begun]
-    parts = [(each.own_words, each.pads) for each in summed if isinstance(each, Unhidden) and each.gives]
-    answers = iter(secure_sum.given(parts, threads))
-    return [each if isinstance(each, bytes) else each.sent(next(answers) if each.gives else Done()) for each in summed]
+    words = [each.summed(*next(taken)) if type(each) is Unsummed else each.own_words for each in unmade]
+    parts = [(own_words, each.pads) for each, own_words in zip(unmade, words, strict=True) if each.gives]
+    given = iter(secure_sum.given(parts, threads))
+    made = iter([each.sent(next(given) if each.gives else Done()) for each in unmade])
+    return [each if type(each) is bytes else next(made) for each in begun]
