@@ -1,7 +1,8 @@
 //! The Python face of `pads`.
 
 use numpy::{
-    IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArrayDyn,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -141,8 +141,6 @@ def _hash_of_both(said: bytes, more: bytes) -> bytes:
     return hashlib.sha256(said + more).digest()
 
 
-
-
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
     """The words of each party as they leave it: masked in place, or plain where it has no pads."""
     masked = iter(masks.mask([(words, pads) for words, pads in own if pads is not None], threads))

@@ -62,14 +62,14 @@ Begun = bytes | Unsummed | Unhidden
 
 def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     """The answers, in order. What leaves each party: its own sums, hidden as it said."""
-    unmade = [each for each in begun if type(each) is not bytes]
+    unmade = [each for each in begun if not isinstance(each, bytes)]
     adds = [add for each in unmade for add in each.adds]
     if adds:
         _native.add_values(adds, threads)
-    steps = [each.step for each in unmade if type(each) is Unsummed]
+    steps = [each.step for each in unmade if isinstance(each, Unsummed)]
     taken = iter(_native.take_steps(steps, threads) if steps else ())
-    words = [each.summed(*next(taken)) if type(each) is Unsummed else each.own_words for each in unmade]
+    words = [each.summed(*next(taken)) if isinstance(each, Unsummed) else each.own_words for each in unmade]
     parts = [(own_words, each.pads) for each, own_words in zip(unmade, words, strict=True) if each.gives]
     given = iter(secure_sum.given(parts, threads))
     made = iter([each.sent(next(given) if each.gives else Done()) for each in unmade])
-    return [each if type(each) is bytes else next(made) for each in begun]
+    return [each if isinstance(each, bytes) else next(made) for each in begun]
