@@ -15,7 +15,7 @@ from federated import Federation, params_of, two_class, vertical
 from hedgerow import messages as m
 from hedgerow import parts
 from hedgerow.data import partition
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import DataError, ProtocolError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.transports.inproc import InProcess
@@ -271,6 +271,23 @@ def test_an_answer_of_another_kind_than_asked_for_is_refused(wrong):
             continue
         with pytest.raises(ProtocolError, match=r"party2|words where|bytes where"):
             fed.model(transport=InProcess({**fed.transport.answers, "party2": answer}))
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+@pytest.mark.parametrize("word", [1 << 63, 1 << 40])
+def test_counts_that_no_rows_can_have_are_refused(step, word):
+    """A part that is damaged, or made up, opens to anything."""
+    fed = Federation(two_class(3))
+    honest = fed.transport.answers["party2"]
+
+    def answer(frame):
+        right, request = honest(frame), decode_request(frame)
+        if not isinstance(request, m.AskCounts) or request.step != step:
+            return right
+        return encode(m.MaskedSums(decode_answer(right, 1 << 26).masked_words + np.uint64(word)))
+
+    with pytest.raises((ProtocolError, DataError), match=r"no numbers of rows|can be summed"):
+        fed.model(transport=InProcess({**fed.transport.answers, "party2": answer}))
 
 
 def honest_answer(kind) -> bytes:

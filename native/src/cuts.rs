@@ -10,7 +10,6 @@
 use crate::threads;
 
 pub const DIGIT_BITS: u32 = 4;
-
 /// The key of a number: same order, `-0` equal to `0`.
 #[inline(always)]
 pub fn key(value: f32) -> u32 {
@@ -82,20 +81,25 @@ fn coarse_cells(sorted: &[u32], start: u64, bits_left: u32, min_rows: u64, out: 
     }
 }
 
+/// For every cell whether it begins a bin; the first does.
+fn begins_bin(cells: impl Iterator<Item = Cell> + Clone, rows: u64, max_bin: u64) -> impl Iterator<Item = bool> {
+    let scale = Scale::of(cells.clone(), rows, max_bin);
+    let (mut before, mut last) = (0, u64::MAX);
+    cells.enumerate().map(move |(i, (_, count))| {
+        let bin = scale.as_ref().map_or(i as u64, |scale| scale.bin(&mut before, count));
+        bin != std::mem::replace(&mut last, bin)
+    })
+}
+
 /// Least keys of all bins but the first, and the rows of every bin.
 fn cut_cells(cells: impl Iterator<Item = Cell> + Clone, rows: u64, max_bin: u64) -> (Vec<u32>, Vec<u64>) {
-    let scale = Scale::of(cells.clone(), rows, max_bin);
     let (mut cuts, mut counts) = (Vec::new(), Vec::new());
-    let mut before = 0;
-    let mut last = u64::MAX;
-    for (i, (start, count)) in cells.enumerate() {
-        let bin = scale.as_ref().map_or(i as u64, |scale| scale.bin(&mut before, count));
-        if bin != last {
-            if last != u64::MAX {
+    for ((start, count), begins) in cells.clone().zip(begins_bin(cells, rows, max_bin)) {
+        if begins {
+            if !counts.is_empty() {
                 cuts.push(start);
             }
             counts.push(0);
-            last = bin;
         }
         *counts.last_mut().expect("a bin was just begun") += count;
     }
@@ -156,7 +160,8 @@ fn needed_cells(keys: &[u32], max_bin: u64) -> Vec<Cell> {
         cells.push((((prefix as u32) << LOW, u64::from(count)), true));
     }
     loop {
-        let wanted = wanted_prefixes(&cells, keys.len() as u64, max_bin);
+        let wanted = wanted_cells(&cells, keys.len() as u64, max_bin);
+        let wanted: Vec<u32> = wanted.into_iter().map(|i| cells[i].0.0 >> LOW).collect();
         if wanted.is_empty() {
             return cells.into_iter().map(|(cell, _)| cell).collect();
         }
@@ -173,27 +178,68 @@ fn needed_cells(keys: &[u32], max_bin: u64) -> Vec<Cell> {
     }
 }
 
-fn wanted_prefixes(cells: &[(Cell, bool)], rows: u64, max_bin: u64) -> Vec<u32> {
-    let prefix = |&((start, _), _): &(Cell, bool)| start >> LOW;
+/// Which of the cells that can be refined must be, as far as is known: in a column with few cells all; else those that
+/// may hide a frequent value; if there are none, those that a bin's edge touches.
+fn wanted_cells(cells: &[(Cell, bool)], rows: u64, max_bin: u64) -> Vec<usize> {
+    let open = cells.iter().enumerate().filter(|(_, cell)| cell.1);
     let Some(scale) = Scale::of(cells.iter().map(|c| c.0), rows, max_bin) else {
-        return cells.iter().filter(|c| c.1).map(prefix).collect();
+        return open.map(|(i, _)| i).collect();
     };
-    let frequent: Vec<u32> = cells.iter().filter(|c| c.1 && scale.is_heavy(c.0.1)).map(prefix).collect();
+    let frequent: Vec<usize> = open.filter(|(_, cell)| scale.is_heavy(cell.0.1)).map(|(i, _)| i).collect();
     if !frequent.is_empty() {
         return frequent;
     }
     let (mut before, mut last) = (0, 0);
     let mut edges = Vec::new();
-    for cell in cells {
+    for (i, cell) in cells.iter().enumerate() {
         let first = before / scale.light;
         let bin = scale.bin(&mut before, cell.0.1);
         // Its rows may belong to two bins, or it begins a bin, whose cut is its least key.
         if cell.1 && (first != before / scale.light || bin != last) {
-            edges.push(prefix(cell));
+            edges.push(i);
         }
         last = bin;
     }
     edges
+}
+
+/// Cells of several columns as a federation knows them: where each column's begin, their rows, and which can be refined.
+pub struct Known<'a> {
+    pub starts: &'a [i64],
+    pub rows: &'a [i64],
+    pub open: &'a [bool],
+}
+
+impl Known<'_> {
+    fn columns(&self) -> impl Iterator<Item = (usize, Vec<(Cell, bool)>, u64)> {
+        self.starts.windows(2).map(|span| {
+            let (begin, end) = (span[0] as usize, span[1] as usize);
+            let cells: Vec<(Cell, bool)> = (begin..end).map(|i| ((0, self.rows[i] as u64), self.open[i])).collect();
+            let rows = cells.iter().map(|cell| cell.0.1).sum();
+            (begin, cells, rows)
+        })
+    }
+
+    /// For every cell whether it must be refined.
+    pub fn wanted(&self, max_bin: u64) -> Vec<bool> {
+        let mut out = vec![false; self.rows.len()];
+        for (begin, cells, rows) in self.columns() {
+            wanted_cells(&cells, rows, max_bin).into_iter().for_each(|i| out[begin + i] = true);
+        }
+        out
+    }
+
+    /// For every cell whether its least key is a cut.
+    pub fn cuts(&self, max_bin: u64) -> Vec<bool> {
+        let mut out = Vec::with_capacity(self.rows.len());
+        for (begin, cells, rows) in self.columns() {
+            out.extend(begins_bin(cells.iter().map(|cell| cell.0), rows, max_bin));
+            if let Some(first) = out.get_mut(begin) {
+                *first = false;
+            }
+        }
+        out
+    }
 }
 
 /// The keys under each wanted prefix, sorted.

@@ -202,6 +202,33 @@ fn key_values<'py>(py: Python<'py>, keys: PyReadonlyArray1<'py, u32>) -> PyResul
     Ok(flat!(keys).iter().map(|&k| cuts::value(k)).collect::<Vec<_>>().into_pyarray(py))
 }
 
+/// Cells of all columns: where each column's begin, their rows, and which can be refined.
+#[derive(FromPyObject)]
+struct CellArrays<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, bool>);
+
+impl CellArrays<'_> {
+    fn view(&self) -> PyResult<cuts::Known<'_>> {
+        let (starts, rows, open) = (flat!(self.0), flat!(self.1), flat!(self.2));
+        let n = rows.len();
+        let fits = open.len() == n && starts.first() == Some(&0) && starts.last() == Some(&(n as i64));
+        ensure(fits && starts.is_sorted(), "cells and their columns do not belong together")?;
+        ensure(rows.iter().all(|&n| (1..=i64::from(u32::MAX)).contains(&n)), "a cell has no rows, or too many")?;
+        Ok(cuts::Known { starts, rows, open })
+    }
+}
+
+#[pyfunction]
+fn wanted_cells<'py>(py: Python<'py>, cells: CellArrays<'py>, max_bin: u64) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    ensure((1..=255).contains(&max_bin), "max_bin must be 1 to 255")?;
+    Ok(cells.view()?.wanted(max_bin).into_pyarray(py))
+}
+
+#[pyfunction]
+fn cut_cells<'py>(py: Python<'py>, cells: CellArrays<'py>, max_bin: u64) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    ensure((1..=255).contains(&max_bin), "max_bin must be 1 to 255")?;
+    Ok(cells.view()?.cuts(max_bin).into_pyarray(py))
+}
+
 #[pyfunction]
 fn count_prefixes<'py>(
     py: Python<'py>,
@@ -1018,6 +1045,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(sorted_keys, m)?)?;
     m.add_function(wrap_pyfunction!(key_values, m)?)?;
     m.add_function(wrap_pyfunction!(count_prefixes, m)?)?;
+    m.add_function(wrap_pyfunction!(wanted_cells, m)?)?;
+    m.add_function(wrap_pyfunction!(cut_cells, m)?)?;
     m.add_function(wrap_pyfunction!(bin_dense, m)?)?;
     m.add_function(wrap_pyfunction!(bin_sparse, m)?)?;
     m.add_function(wrap_pyfunction!(columns_of, m)?)?;

@@ -22,6 +22,7 @@ __all__ = [
     "columns_of",
     "count_prefixes",
     "count_rows",
+    "cut_cells",
     "divide_by_sides",
     "divide_rows",
     "draws",
@@ -85,6 +86,7 @@ __all__ = [
     "subtract",
     "sum_words",
     "take_steps",
+    "wanted_cells",
 ]
 
 class _SlotTable(Protocol):
@@ -338,6 +340,15 @@ def key_values(keys: _U32) -> _F32:
 
 def count_prefixes(columns: Sequence[tuple[_U32, _U32, int]], n_threads: int) -> _I64:
     """How many sorted keys of a column are each prefix once some low bits are left off, column after column."""
+
+def wanted_cells(cells: tuple[_I64, _I64, _Bools], max_bin: int) -> _Bools:
+    """Whether each cell of prefixes must be refined, for cuts into `max_bin` bins.
+
+    Given are where each column's cells begin, the rows of all cells, and whether they can be refined.
+    """
+
+def cut_cells(cells: tuple[_I64, _I64, _Bools], max_bin: int) -> _Bools:
+    """Whether the least key of each of these cells is a cut."""
 
 def bin_dense(
     grid: _Grid, values: _F32, dense_columns: _U32, offsets: _U32, defaults: _I32, n_threads: int

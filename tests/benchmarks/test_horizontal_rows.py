@@ -129,7 +129,7 @@ def test_other_cuts_make_another_forest():
 
 def test_times_stand_beside_pooled_and_xgboost(tiny, monkeypatch):
     pytest.importorskip("xgboost")
-    monkeypatch.setattr(horizontal_time, "XGBOOST_SETS", {"tiny"})
+    monkeypatch.setattr(horizontal_time, "BESIDE_XGBOOST", {"tiny": horizontal_time.BESIDE_XGBOOST["a9a"]})
     monkeypatch.setattr(horizontal_time, "POOLED_BAR", {"tiny"})
     rows = {row.name: row for row in horizontal_time.run(REQUEST)}
     pooled = [f"tiny: {n} masked parties / pooled, s" for n in (2, 3, 5)]

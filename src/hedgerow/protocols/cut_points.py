@@ -63,7 +63,6 @@ def start(circle: Circle, shared: Common, loss: Loss) -> Start:
     label = counter.present([width + LABEL])[0]
     if not label:
         raise DataError("The tables of all parties have no rows to learn from.")
-    fixedpoint.check_rows(int(label))
     facts, valid = _facts(counter, shared, plan.goal, width)
     loss.check_labels(facts)
     grid = (
@@ -87,7 +86,11 @@ class _Counter:
             request = AskCounts(self.step, asked.column[some], asked.prefix[some], asked.shift[some])
             self.step += 1
             parts.append(self.circle.opened_sum(request, len(request.column), self.circle.numbers))
-        return np.concatenate(parts)
+        counts = np.concatenate(parts)
+        if (counts < 0).any():
+            raise ProtocolError("Sums over all parties are no numbers of rows: some party's part is damaged.")
+        fixedpoint.check_rows(int(counts.max(initial=0)))
+        return counts
 
     def present(self, columns: Sequence[int]) -> NDArray[np.int64]:
         """How many rows have a value in these columns."""

@@ -5,7 +5,6 @@ value more frequent than a bin, or a wanted quantile, are refined; one with fewe
 its boundary is the finest thing known of it.
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -66,57 +65,20 @@ class CutSearch:
 
     def cuts(self) -> tuple[NDArray[np.float32], I64]:
         """All cuts, and where each column's begin."""
-        found = []
-        for cells in self._by_column():
-            bins = self._bins(cells.rows)
-            found.append(cells.start[1:][bins[1:] != bins[:-1]].astype(np.uint32))
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in found])])
-        return _native.key_values(np.concatenate([np.empty(0, np.uint32), *found])), starts
+        known = self._known()
+        cut = _native.cut_cells(known, self.max_bin)
+        starts = np.concatenate([[0], np.cumsum(cut)])[known[0]]
+        return _native.key_values(self.cells.start[cut].astype(np.uint32)), starts
 
-    def _by_column(self) -> list[_Cells]:
-        edges = np.searchsorted(self.cells.column, np.arange(self.n_columns + 1))
-        return [self.cells.at(np.arange(a, b)) for a, b in pairwise(edges.tolist())]
+    def _known(self) -> tuple[I64, I64, NDArray[np.bool_]]:
+        """Where each column's cells begin, their rows, and which can be refined."""
+        cells = self.cells
+        can = (cells.bits > 0) & (cells.rows >= self.min_rows)
+        return np.searchsorted(cells.column, np.arange(self.n_columns + 1)), cells.rows, can
 
     def _wanted(self) -> NDArray[np.bool_]:
-        """Which cells to refine; in a column with few cells all that can be."""
-        cells = self.cells
-        wanted = (cells.bits > 0) & (cells.rows >= self.min_rows)
-        many = np.flatnonzero(np.bincount(cells.column, minlength=self.n_columns) > self.max_bin)
-        for column in many:
-            begin, end = np.searchsorted(cells.column, [column, column + 1])
-            wanted[begin:end] &= self._wanted_of_many(cells.rows[begin:end], wanted[begin:end])
-        return wanted
-
-    def _wanted_of_many(self, rows: I64, can: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Cells that may hide a frequent value; else those that a bin's edge touches."""
-        light, bins = level(rows, self.max_bin)
-        frequent = can & (rows * bins >= light)
-        if frequent.any():
-            return frequent
-        mass = np.minimum(rows * bins, light)
-        before = np.cumsum(mass) - mass
-        bin_ = (2 * before + mass) // (2 * light)
-        last = np.concatenate([[0], bin_[:-1]])
-        # Its rows may belong to two bins, or it begins a bin, whose cut is its least key.
-        return np.asarray((before // light != (before + mass) // light) | (bin_ != last))
-
-    def _bins(self, rows: I64) -> I64:
-        if len(rows) <= self.max_bin:
-            return np.arange(len(rows))
-        light, bins = level(rows, self.max_bin)
-        mass = np.minimum(rows * bins, light)
-        return np.asarray((2 * (np.cumsum(mass) - mass) + mass) // (2 * light))
-
-
-def level(rows: I64, max_bin: int) -> tuple[int, int]:
-    """Rows of the cells that share bins, and how many bins these have; a heavier cell takes one bin of its own."""
-    light, bins = int(rows.sum()), max_bin
-    while True:
-        heavy = rows * bins >= light
-        after = int(rows.sum() - rows[heavy].sum()), max_bin - int(heavy.sum())
-        if after == (light, bins):
-            return after
-        light, bins = after
+        """Which cells to refine: that may hide a value more frequent than a bin; else that a bin's edge touches."""
+        return _native.wanted_cells(self._known(), self.max_bin)
 
 
 def digits(cells: _Cells) -> Prefixes:
