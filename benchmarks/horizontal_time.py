@@ -19,6 +19,7 @@ QUICK = ("credit2", "generated-300k", "a9a")
 PARTIES = (2, 3, 5)
 ROUNDS = {"mnist": 1, "generated-5m": 3}  # the others: 11
 POOLED_BAR = {"credit2", "generated-5m"}
+
 NEAR_POOLED = RatioAndGoal(1.5, 1.15)
 NEAR_XGBOOST = RatioAndGoal(4, 1.5)  # FedTree's masks: 21
 BESIDE_XGBOOST: dict[str, dict[int, RatioAndGoal | None]] = {

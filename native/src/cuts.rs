@@ -10,6 +10,7 @@
 use crate::threads;
 
 pub const DIGIT_BITS: u32 = 4;
+
 /// The key of a number: same order, `-0` equal to `0`.
 #[inline(always)]
 pub fn key(value: f32) -> u32 {

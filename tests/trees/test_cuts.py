@@ -161,3 +161,21 @@ WRONG = {
 def test_a_table_that_does_not_fit_is_refused(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize("kernel", [_native.wanted_cells, _native.cut_cells])
+@pytest.mark.parametrize(
+    ("starts", "rows", "said"),
+    [
+        ([0, 2], [3, 4, 5], "do not belong together"),
+        ([1, 3], [3, 4, 5], "do not belong together"),
+        ([0, 3, 2, 3], [3, 4, 5], "do not belong together"),
+        ([], [], "do not belong together"),
+        ([0, 3], [3, 0, 5], "no rows, or too many"),
+        ([0, 3], [3, 4, 2**32], "no rows, or too many"),
+    ],
+)
+def test_cells_that_cannot_be_are_refused(kernel, starts, rows, said):
+    cells = np.array(starts, np.int64), np.array(rows, np.int64), np.ones(len(rows), np.bool_)
+    with pytest.raises(ValueError, match=said):
+        kernel(cells, 2)
