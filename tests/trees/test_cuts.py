@@ -122,7 +122,8 @@ def test_counts_summed_over_three_tables_give_the_cuts_of_their_union(column, ma
     part = rng.integers(0, 3, len(column))
     expected = _native.find_cuts_dense(column[:, None], max_bin, min_rows, 1)[0]
     parts = [column[part == i] for i in range(3)]
-    assert cut_by_counting(parts, max_bin, min_rows).tolist() == expected.tolist()
+    found = cut_by_counting(parts, max_bin, min_rows).tolist()
+    assert found == expected.tolist() == twins.column_cuts(column, max_bin, min_rows)[0]
 
 
 @given(strategies.generators, st.integers(1, 500), st.integers(2, 40))
@@ -179,3 +180,30 @@ def test_cells_that_cannot_be_are_refused(kernel, starts, rows, said):
     cells = np.array(starts, np.int64), np.array(rows, np.int64), np.ones(len(rows), np.bool_)
     with pytest.raises(ValueError, match=said):
         kernel(cells, 2)
+
+
+def fewest_looked_into(column, max_bin, min_rows):
+    """Rows of the smallest group of keys with the same first bits whose next bits are asked for."""
+    (keys,) = _native.sorted_keys([column], 1)
+    search, fewest = CutSearch(np.array([len(keys)]), max_bin, min_rows), len(column)
+    while len((asked := search.ask()).column):
+        above = zip(asked.prefix >> 4, asked.shift.tolist(), strict=True)
+        fewest = min(fewest, *(int((keys.astype(np.int64) >> (s + 4) == p).sum()) for p, s in above))
+        one = zip(asked.prefix, asked.shift.tolist(), strict=True)
+        search.tell(np.array([(keys.astype(np.int64) >> s == p).sum() for p, s in one]))
+    return fewest
+
+
+@pytest.mark.parametrize("max_bin", [4, 64, 255])
+@pytest.mark.parametrize("kind", sorted(strategies.COLUMN_KINDS))
+def test_nobody_asks_for_more_bits_of_keys_that_too_few_rows_share(kind, max_bin):
+    column = strategies.column_of(kind, np.random.default_rng(7), 3000)
+    assert fewest_looked_into(column, max_bin, 50) >= 50
+
+
+def test_without_that_limit_single_rows_would_be_looked_into(monkeypatch):
+    """The sabotage: every group counts as large enough."""
+    limited = CutSearch._known
+    monkeypatch.setattr(CutSearch, "_known", lambda self: (*limited(self)[:2], self.cells.bits > 0))
+    column = np.random.default_rng(7).normal(size=3000).astype(np.float32)
+    assert fewest_looked_into(column, 255, 50) == 1

@@ -7,7 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
@@ -49,7 +49,7 @@ BEGUN = "cut points and ranges"
 Finding = Aligning | m.AskProofs | m.AskCommonColumns
 """What is asked to find what all parties have; each hears its own, and pads do not depend on it."""
 
-STEPS = frozenset({*get_args(Stepping), m.NextRound})
+STEPS = (*get_args(Stepping), m.NextRound)
 """What a party is asked again and again; these are looked for first."""
 
 
@@ -108,7 +108,7 @@ class Party:
             request = decode_request(frame, self.most_bytes)
             if self.owner.log is not None:
                 self._note("received", request, frame)
-            if type(request) in STEPS:
+            if isinstance(request, STEPS):
                 reply = self._step(request, frame)
             else:
                 reply = self._align(request) if isinstance(request, Finding) else self._heard(request, frame)
@@ -142,7 +142,7 @@ class Party:
         nodes = params.n_estimators * n_trees << min(params.max_depth + 1, 31)
         return min(max(MOST_SMALL, BYTES_A_NODE * nodes), MOST_BYTES)
 
-    def _step(self, request: Any, frame: bytes) -> Reply:
+    def _step(self, request: Stepping | m.NextRound, frame: bytes) -> Reply:
         """The answer to a step down the trees."""
         steps = self._introduced
         steps.told.hear(frame)
@@ -165,7 +165,7 @@ class Party:
 
     def _asked(self, request: m.Request, frame: bytes) -> Reply:
         summed = self.plan.method == "horizontal"
-        if summed and isinstance(request, Stepping | m.NextRound):
+        if summed and isinstance(request, STEPS):
             return self._introduced.answer(request, frame)
         if summed and isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)
