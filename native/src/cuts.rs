@@ -351,9 +351,12 @@ pub fn cut_sparse(
 }
 
 /// The ordered keys of each column's values, missing ones left out.
-pub fn sorted_keys(columns: Vec<&[f32]>, n_threads: usize) -> Vec<Vec<u32>> {
+pub fn sorted_keys<'a, C>(columns: Vec<C>, n_threads: usize) -> Vec<Vec<u32>>
+where
+    C: IntoIterator<Item = &'a f32> + Send,
+{
     threads::map(n_threads, columns, |values| {
-        let mut keys: Vec<u32> = values.iter().filter(|v| !v.is_nan()).map(|&v| key(v)).collect();
+        let mut keys: Vec<u32> = values.into_iter().filter(|v| !v.is_nan()).map(|&v| key(v)).collect();
         sort_keys(&mut keys, &mut Vec::new());
         keys
     })

@@ -31,12 +31,18 @@ fn pad_key(secret: &Key, info: &[u8]) -> Key {
     key
 }
 
-/// Words to be hidden, the secrets of the pads that are added to them or taken from them, and what the request is.
-pub struct Hidden<'a> {
-    pub words: &'a mut [u64],
+/// The secrets of pads, which of them are taken from the words and not added, and what the request is.
+#[derive(Clone, Copy)]
+pub struct Pads<'a> {
     pub secrets: &'a [Key],
     pub subtract: &'a [bool],
     pub info: &'a [u8],
+}
+
+/// Words to be hidden, and what hides them.
+pub struct Hidden<'a> {
+    pub words: &'a mut [u64],
+    pub pads: Pads<'a>,
 }
 
 /// A pad, and whose words it is added to or taken from: both of a pair, where both live in this process.
@@ -50,14 +56,14 @@ type Share<'a> = Vec<&'a mut [u64]>;
 
 /// Adds to the words, or takes from them, the pad of every secret. A pad that several have is made once.
 pub fn add_pads(all: Vec<Hidden>, n_threads: usize) {
-    assert!(all.iter().all(|h| h.words.len() <= MOST_WORDS && h.secrets.len() == h.subtract.len()));
+    assert!(all.iter().all(|h| h.words.len() <= MOST_WORDS && h.pads.secrets.len() == h.pads.subtract.len()));
     let mut pads: Vec<Pad> = Vec::new();
     let mut places = HashMap::new();
-    for (i, hidden) in all.iter().enumerate() {
-        for (secret, &subtract) in hidden.secrets.iter().zip(hidden.subtract) {
-            let at = *places.entry((secret, hidden.info)).or_insert(pads.len());
+    for (i, Pads { secrets, subtract, info }) in all.iter().map(|hidden| hidden.pads).enumerate() {
+        for (secret, &subtract) in secrets.iter().zip(subtract) {
+            let at = *places.entry((secret, info)).or_insert(pads.len());
             if at == pads.len() {
-                pads.push(Pad { key: pad_key(secret, hidden.info), users: Vec::new() });
+                pads.push(Pad { key: pad_key(secret, info), users: Vec::new() });
             }
             pads[at].users.push((i, subtract));
         }
@@ -132,7 +138,10 @@ mod tests {
 
     fn pad(n: usize, secret: Key, n_threads: usize) -> Vec<u64> {
         let mut words = vec![0; n];
-        add_pads(vec![Hidden { words: &mut words, secrets: &[secret], subtract: &[false], info: INFO }], n_threads);
+        add_pads(
+            vec![Hidden { words: &mut words, pads: Pads { secrets: &[secret], subtract: &[false], info: INFO } }],
+            n_threads,
+        );
         words
     }
 
@@ -200,7 +209,10 @@ mod tests {
         let start: Vec<u64> = (0..40_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut words = start.clone();
         let mut hide = |subtract: &[bool], n_threads| {
-            add_pads(vec![Hidden { words: &mut words, secrets: &secrets, subtract, info: INFO }], n_threads);
+            add_pads(
+                vec![Hidden { words: &mut words, pads: Pads { secrets: &secrets, subtract, info: INFO } }],
+                n_threads,
+            );
             words.clone()
         };
         assert!(hide(&[false, true, false], 2).iter().zip(&start).all(|(a, b)| a != b));
@@ -212,8 +224,8 @@ mod tests {
         let (secrets, others) = ([[1; 32], [2; 32]], [[2; 32], [3; 32]]);
         let (mut one, mut other) = (vec![5; 3000], vec![6; 1500]);
         let both = vec![
-            Hidden { words: &mut one, secrets: &secrets, subtract: &[false, false], info: INFO },
-            Hidden { words: &mut other, secrets: &others, subtract: &[true, false], info: INFO },
+            Hidden { words: &mut one, pads: Pads { secrets: &secrets, subtract: &[false, false], info: INFO } },
+            Hidden { words: &mut other, pads: Pads { secrets: &others, subtract: &[true, false], info: INFO } },
         ];
         add_pads(both, 2);
         let pads = [1, 2, 3].map(|k| pad(3000, [k; 32], 1));
@@ -236,8 +248,8 @@ mod tests {
     fn another_request_of_the_same_secret_has_another_pad() {
         let (mut one, mut other) = (vec![0; 500], vec![0; 500]);
         let both = vec![
-            Hidden { words: &mut one, secrets: &[[1; 32]], subtract: &[false], info: INFO },
-            Hidden { words: &mut other, secrets: &[[1; 32]], subtract: &[true], info: b"another" },
+            Hidden { words: &mut one, pads: Pads { secrets: &[[1; 32]], subtract: &[false], info: INFO } },
+            Hidden { words: &mut other, pads: Pads { secrets: &[[1; 32]], subtract: &[true], info: b"another" } },
         ];
         add_pads(both, 1);
         assert!(one.iter().zip(&other).all(|(a, b)| a.wrapping_add(*b) != 0));

@@ -7,27 +7,34 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::pads::{self, Hidden};
+use crate::pads::{self, Hidden, Pads};
 use crate::python::{Threads, ensure, ensure_last, flat, flat_mut, run, wrong};
 
-/// Words, secrets, which of their pads are taken, and what the request is.
+/// Secrets, which of their pads are taken, and what the request is.
 #[derive(FromPyObject)]
-struct HiddenArrays<'py>(
-    PyReadwriteArrayDyn<'py, u64>,
-    PyReadonlyArray2<'py, u8>,
-    PyReadonlyArray1<'py, bool>,
-    PyBackedBytes,
-);
+pub(crate) struct PadArrays<'py>(PyReadonlyArray2<'py, u8>, PyReadonlyArray1<'py, bool>, PyBackedBytes);
+
+impl PadArrays<'_> {
+    pub(crate) fn view(&self) -> PyResult<Pads<'_>> {
+        let PadArrays(secrets, subtract, info) = self;
+        ensure_last(secrets.shape(), 32)?;
+        let (secrets, subtract) = (flat!(secrets).as_chunks().0, flat!(subtract));
+        ensure(secrets.len() == subtract.len(), "one secret for each pad to add or take is needed")?;
+        Ok(Pads { secrets, subtract, info })
+    }
+}
 
 #[pyfunction]
-fn add_pads<'py>(py: Python<'py>, mut hidden: Vec<HiddenArrays<'py>>, n_threads: Threads) -> PyResult<()> {
+fn add_pads<'py>(
+    py: Python<'py>,
+    mut hidden: Vec<(PyReadwriteArrayDyn<'py, u64>, PadArrays<'py>)>,
+    n_threads: Threads,
+) -> PyResult<()> {
     let mut all = Vec::with_capacity(hidden.len());
-    for HiddenArrays(words, secrets, subtract, info) in &mut hidden {
-        ensure_last(secrets.shape(), 32)?;
-        let (words, secrets, subtract) = (flat_mut!(words), flat!(secrets).as_chunks().0, flat!(subtract));
-        ensure(secrets.len() == subtract.len(), "one secret for each pad to add or take is needed")?;
+    for (words, pads) in &mut hidden {
+        let words = flat_mut!(words);
         ensure(words.len() <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
-        all.push(Hidden { words, secrets, subtract, info });
+        all.push(Hidden { words, pads: pads.view()? });
     }
     run(py, || pads::add_pads(all, n_threads.get()))
 }

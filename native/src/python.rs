@@ -192,7 +192,7 @@ fn sorted_keys<'py>(
     columns: Vec<PyReadonlyArray1<'py, f32>>,
     n_threads: Threads,
 ) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
-    let columns = columns.iter().map(|values| Ok(flat!(values))).collect::<PyResult<Vec<&[f32]>>>()?;
+    let columns = columns.iter().map(|values| values.as_array()).collect();
     let keys = run(py, || cuts::sorted_keys(columns, n_threads.get()))?;
     Ok(keys.into_iter().map(|keys| keys.into_pyarray(py)).collect())
 }

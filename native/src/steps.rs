@@ -6,6 +6,7 @@ use crate::follow::Named;
 use crate::gradients::{self, Rows};
 use crate::histogram::{self, Gradients, Span, Sums};
 use crate::matrix::Matrix;
+use crate::pads::{self, Hidden, Pads};
 use crate::threads;
 
 /// What the rows of one table do next.
@@ -29,6 +30,18 @@ pub struct Step<'a> {
 
 /// The words of a step, and how many gradients were clipped.
 pub type Taken = (Vec<i64>, u64);
+
+/// How the words of a step leave: with some behind them, and all under pads.
+pub struct Leaving<'a> {
+    pub beside: &'a [i64],
+    pub pads: Pads<'a>,
+}
+
+/// Words as they lie here, or hidden.
+pub enum Left {
+    Own(Vec<i64>),
+    Hidden(Vec<u64>),
+}
 
 /// Rows in all below which one thread does everything.
 const FEW: usize = 10_000;
@@ -74,6 +87,28 @@ pub fn take(steps: Vec<Step>, n_threads: usize) -> Result<Vec<Taken>, &'static s
     taken.extend(which.into_iter().zip(take_together(shared, n_threads)?));
     taken.sort_by_key(|&(i, _)| i);
     Ok(taken.into_iter().map(|(_, one)| one).collect())
+}
+
+/// Takes all steps; the words of those that leave are hidden before anybody sees them.
+pub fn take_hidden(
+    steps: Vec<Step>,
+    leaving: Vec<Option<Leaving>>,
+    n_threads: usize,
+) -> Result<Vec<(Left, u64)>, &'static str> {
+    let leave = |((mut words, clipped), leaving): (Taken, &Option<Leaving>)| match leaving {
+        None => (Left::Own(words), clipped),
+        Some(leaving) => {
+            words.extend(leaving.beside);
+            (Left::Hidden(words.into_iter().map(i64::cast_unsigned).collect()), clipped)
+        }
+    };
+    let mut left: Vec<_> = take(steps, n_threads)?.into_iter().zip(&leaving).map(leave).collect();
+    let hidden = left.iter_mut().zip(&leaving).filter_map(|((left, _), leaving)| match (left, leaving) {
+        (Left::Hidden(words), Some(leaving)) => Some(Hidden { words, pads: leaving.pads }),
+        _ => None,
+    });
+    pads::add_pads(hidden.collect(), n_threads);
+    Ok(left)
 }
 
 /// Takes all steps in stages, each stage of all steps on all threads.

@@ -1,15 +1,15 @@
 //! The Python face of `steps`.
 
 use numpy::{
-    IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyReadwriteArray3,
-    PyUntypedArrayMethods,
+    IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
+use crate::pads_face::PadArrays;
 use crate::python::{
-    MatrixArrays, NodeArrays, Threads, ToldArrays, deriving, ensure, pairs_to_fill, part_of, run, wrong,
+    MatrixArrays, NodeArrays, Threads, ToldArrays, deriving, ensure, flat, pairs_to_fill, part_of, run, wrong,
 };
-use crate::steps::{self, Step};
+use crate::steps::{self, Leaving, Left, Step};
 
 /// Loss, scales, scores, labels and weights of rows whose gradients are wanted.
 #[derive(FromPyObject)]
@@ -85,21 +85,41 @@ impl<'py> StepArrays<'py> {
     }
 }
 
+/// Words that leave behind those of a step, and the pads of all.
+#[derive(FromPyObject)]
+struct LeavingArrays<'py>(PyReadonlyArray1<'py, i64>, PadArrays<'py>);
+
+impl LeavingArrays<'_> {
+    fn view(&self) -> PyResult<Leaving<'_>> {
+        Ok(Leaving { beside: flat!(self.0), pads: self.1.view()? })
+    }
+}
+
 #[pyfunction]
+#[pyo3(signature = (steps, n_threads, leaving = None))]
 fn take_steps<'py>(
     py: Python<'py>,
     mut steps: Vec<StepArrays<'py>>,
     n_threads: Threads,
-) -> PyResult<Vec<(Bound<'py, PyArray1<i64>>, u64)>> {
+    leaving: Option<Vec<Option<LeavingArrays<'py>>>>,
+) -> PyResult<Vec<(Bound<'py, PyAny>, u64)>> {
     let mut told: Vec<StepTold<'py>> = Vec::new();
     for step in &steps {
         if !told.iter().any(|known| known.is_of(step)) {
             told.push(StepTold::of(step)?);
         }
     }
+    let leaving = leaving.unwrap_or_else(|| steps.iter().map(|_| None).collect());
+    ensure(leaving.len() == steps.len(), "it must be said of each step how its words leave")?;
+    let leaving = leaving.iter().map(|one| one.as_ref().map(LeavingArrays::view).transpose());
+    let leaving = leaving.collect::<PyResult<Vec<_>>>()?;
     let steps = steps.iter_mut().map(|step| step.view(&told)).collect::<PyResult<Vec<Step>>>()?;
-    let taken = run(py, || steps::take(steps, n_threads.get()))?.map_err(wrong)?;
-    Ok(taken.into_iter().map(|(words, clipped)| (words.into_pyarray(py), clipped)).collect())
+    let taken = run(py, || steps::take_hidden(steps, leaving, n_threads.get()))?.map_err(wrong)?;
+    let array = |left| match left {
+        Left::Own(words) => words.into_pyarray(py).into_any(),
+        Left::Hidden(words) => words.into_pyarray(py).into_any(),
+    };
+    Ok(taken.into_iter().map(|(words, clipped)| (array(words), clipped)).collect())
 }
 
 pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {

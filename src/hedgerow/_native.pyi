@@ -5,7 +5,7 @@ where it begins and ends. `nodes` are the tree and the number of each node asked
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,7 @@ _U64: TypeAlias = NDArray[np.uint64]
 _F32: TypeAlias = NDArray[np.float32]
 _F64: TypeAlias = NDArray[np.float64]
 _Nodes: TypeAlias = tuple[_I64, _I64]
+_Pads: TypeAlias = tuple[_U8, _Bools, bytes]
 _Entries: TypeAlias = NDArray[np.uint16] | NDArray[np.uint32]
 
 class _Grid(Protocol):
@@ -440,12 +441,19 @@ def divide_by_sides(orders: _U32, spans: _I64, nodes: _Nodes, children: _I64, le
 def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
     """Sums of wide pairs over each node's rows."""
 
-def take_steps(steps: Sequence[_Step], n_threads: int) -> list[tuple[_I64, int]]:
+@overload
+def take_steps(steps: Sequence[_Step], n_threads: int) -> list[tuple[_I64, int]]: ...
+@overload
+def take_steps(
+    steps: Sequence[_Step], n_threads: int, leaving: Sequence[tuple[_I64, _Pads] | None] | None = None
+) -> list[tuple[_I64 | _U64, int]]:
     """Rows of several tables begin a round, are divided and summed; the words of each, and how many were clipped.
 
     In order, as far as a step says so: its gradients are computed (`gradient_pairs`), the rows of all its parts divided
     (`divide_rows`), and those of the first summed at its nodes: pairs per bin (`histograms`) and, if they are counted,
     numbers of rows (`count_rows`); or where they are leaves, wide pairs (`leaf_sums`).
+
+    Words that leave get others behind them, and pads over all (`add_pads`); only they are unsigned.
     """
 
 def add_values(tables: Sequence[tuple[_F32, Sequence[tuple[_U32, _I64]], _Nodes, _F32]], n_threads: int) -> None:
@@ -487,11 +495,11 @@ def add_scores(
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
 
-def add_pads(hidden: Sequence[tuple[_U64, _U8, _Bools, bytes]], n_threads: int) -> None:
+def add_pads(hidden: Sequence[tuple[_U64, _Pads]], n_threads: int) -> None:
     """Add to words, or take from them, in place and modulo 2^64, a ChaCha20 keystream for each of their secrets.
 
-    Each are words, secrets (n x 32), which of their keystreams are taken, and what the request is. A keystream's key
-    is HKDF-Expand with SHA-256 of the secret and the request. The nonce is zero: a request may be used once only.
+    Pads are secrets (n x 32), which of their keystreams are taken, and what the request is. A keystream's key is
+    HKDF-Expand with SHA-256 of the secret and the request. The nonce is zero: a request may be used once only.
     """
 
 def sum_words(parts: Sequence[_U64]) -> _I64:

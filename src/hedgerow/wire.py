@@ -6,6 +6,7 @@ from what it asked for: `sized` refuses any other number before the array is use
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Union, get_args, get_type_hints
 
 import msgspec
@@ -21,6 +22,8 @@ VERSION = 1
 MOST_SMALL = 1 << 26
 """Bytes of any message whose size the plan does not tell: plans, facts, grids and forests."""
 
+WORDS = np.dtype(np.uint64)
+
 SMALL = 4096
 """Bytes of an array below which copying it is cheaper than a view of it."""
 
@@ -34,22 +37,28 @@ def _outgoing(value: Any) -> Any:
     raise NotImplementedError(type(value))
 
 
-_DTYPES: dict[int, tuple[np.dtype[Any], int, str]] = {}
+_READERS: dict[int, Callable[[bytes], NDArray[Any]]] = {}
 """By the identity of a declared array type: these live as long as the messages, and hashing them takes longer."""
 
 
 def _incoming(kind: Any, value: Any) -> NDArray[Any]:
-    found = _DTYPES.get(id(kind))
-    if found is None:
+    reader = _READERS.get(id(kind))
+    if reader is None:
         dtype = np.dtype(get_args(get_args(kind)[1])[0])
-        found = _DTYPES[id(kind)] = (dtype, dtype.itemsize, dtype.kind)
-    dtype, size, sort = found
-    if type(value) is not bytes or len(value) % size:
-        raise ValueError("an array is not a whole number of items")
-    if sort == "b" and value and max(value) > 1:
+        checked = {"b": _truths, "f": _finite}.get(dtype.kind)
+        reader = _READERS[id(kind)] = partial(checked or np.frombuffer, dtype=dtype)
+    return reader(value)
+
+
+def _truths(value: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if value and max(value) > 1:
         raise ValueError("a truth value is neither 0 nor 1")
+    return np.frombuffer(value, dtype)
+
+
+def _finite(value: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
     array = np.frombuffer(value, dtype)
-    if sort == "f" and not np.isfinite(array).all():
+    if not np.isfinite(array).all():
         raise ValueError("a number is not finite")
     return array
 
@@ -97,7 +106,7 @@ def _decoded(decoder: Any, frame: bytes) -> Any:
     try:
         message = decoder.decode(frame)
         if type(message) is _MaskedWords:
-            return MaskedSums(np.frombuffer(message.masked_words, np.uint64))
+            return MaskedSums(np.frombuffer(message.masked_words, WORDS))
     except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
         raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
     for name in _NUMBERS[type(message)]:

@@ -87,13 +87,13 @@ def test_a_sum_with_a_missing_part_opens_nothing(missing):
 def test_no_pad_is_used_twice(monkeypatch):
     """All that pads are made of in a run, in an attempt after a loss, and in a resume by new processes."""
     used: list[bytes] = []
-    hidden = masks.mask
+    keys = masks.keys
 
-    def noted(own, threads):
-        used.extend(secret.tobytes() + pads.said for _, pads in own for secret in pads.pair_secrets)
-        return hidden(own, threads)
+    def noted(pads):
+        used.extend(secret.tobytes() + pads.said for secret in pads.pair_secrets)
+        return keys(pads)
 
-    monkeypatch.setattr(masks, "mask", noted)
+    monkeypatch.setattr(masks, "keys", noted)
     fed = Federation(two_class(4))
     seen = set()
 

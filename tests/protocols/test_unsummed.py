@@ -11,11 +11,11 @@ from federated import Federation, params_of, same, step, two_class, until
 from hedgerow.audit import AuditLog
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import AskHistograms
-from hedgerow.privacy import masks
-from hedgerow.protocols.unsummed import worked_out
+from hedgerow.protocols.unsummed import Unsummed, worked_out
 from hedgerow.transports.inproc import InProcess
 from hedgerow.wire import encode
 from statistics_of_noise import looks_like_noise
+from unpadded import leave_unpadded
 
 
 def together(fed, threads=2):
@@ -47,10 +47,18 @@ def test_masked_words_of_each_are_noise_and_open_the_same_sums():
 
 def test_without_pads_they_would_not_be_noise(monkeypatch):
     """The sabotage."""
-    monkeypatch.setattr(masks, "mask", lambda own, _: [words.reshape(-1).view(np.uint64) for words, _ in own])
+    leave_unpadded(monkeypatch)
     fed = federation()
     fed.model(transport=together(fed))
     assert not any(looks_like_noise(words_of(fed, name)) for name in fed.parties)
+
+
+@pytest.mark.parametrize("more", [{}, {"party_share": 0.67, "allow_two": True}], ids=["all", "drawn"])
+def test_sums_hidden_by_the_kernel_open_as_those_hidden_afterwards(monkeypatch, more):
+    one, other = federation(**more), federation(**more)
+    model = one.model(transport=together(one))
+    monkeypatch.setattr(Unsummed, "leaving", lambda _: None)
+    assert same(model, other.model(transport=together(other)))
 
 
 def test_each_notes_its_own_answers_before_they_leave(tmp_path):

@@ -11,7 +11,9 @@ from hedgerow.messages import MaskedSums
 from hedgerow.plan import Goal
 from hedgerow.privacy import masks
 from hedgerow.protocols import secure_sum
+from hedgerow.protocols.unsummed import Unsummed
 from statistics_of_noise import looks_like_noise
+from unpadded import leave_unpadded, note_own_sums, unpadded
 
 WINDOW = 16
 """Bytes of private data in a row that count as found: two sums, two gradient pairs, four labels."""
@@ -22,10 +24,6 @@ def federation(protection="masked", kind="numbers"):
     goal = Goal("squared") if kind == "numbers" else Goal()
     parties = partition.rows(X, labels(kind, signal), 3)
     return Federation(parties, params_of(min_cut_rows=1, max_bin=64), goal, protection=protection)
-
-
-def unpadded(own, threads):
-    return [np.ascontiguousarray(words).reshape(-1).view(np.uint64).copy() for words, _ in own]
 
 
 def words_of(heard):
@@ -42,7 +40,7 @@ def test_every_partys_masked_words_are_noise():
 
 def test_without_pads_they_are_not(monkeypatch):
     """The sabotage."""
-    monkeypatch.setattr(masks, "mask", unpadded)
+    leave_unpadded(monkeypatch)
     fed = federation()
     fed.model()
     assert not looks_like_noise(words_of(fed.of("MaskedSums")))
@@ -61,6 +59,7 @@ def test_with_one_word_for_all_they_are_not(monkeypatch):
 
     expected = federation().model()
     monkeypatch.setattr(masks, "mask", scalar)
+    monkeypatch.setattr(Unsummed, "leaving", lambda _: None)  # sums are hidden as other words are
     fed = federation()
     assert fed.model().forest == expected.forest
     longest = max((one.message.masked_words for one in fed.of("MaskedSums")), key=len)
@@ -102,7 +101,7 @@ def found(needles: set[bytes], frames) -> int:
     return len(needles & seen)
 
 
-def searched(monkeypatch, protection="masked", leak=None):
+def searched(monkeypatch, protection="masked", leak=None, sabotage=None):
     """What was found of each kind in the frames that left the parties."""
     own_words = []
     given = secure_sum.given
@@ -112,6 +111,9 @@ def searched(monkeypatch, protection="masked", leak=None):
         return given(own, threads)
 
     monkeypatch.setattr(secure_sum, "given", noted)
+    note_own_sums(monkeypatch, own_words)
+    if sabotage is not None:
+        sabotage(monkeypatch)
     fed = federation(protection)
     fed.model()
     frames = [one.frame for one in fed.heard if one.sender != "driver"]
@@ -146,6 +148,5 @@ def test_a_leak_of_another_kind_would_be_found(monkeypatch, kind, leak):
 
 def test_sums_in_answers_called_masked_would_be_found(monkeypatch):
     """The sabotage: an answer of the right type without pads."""
-    monkeypatch.setattr(masks, "mask", unpadded)
-    assert searched(monkeypatch)["sums"] > 100
+    assert searched(monkeypatch, sabotage=leave_unpadded)["sums"] > 100
     assert MaskedSums.__struct_fields__ == ("masked_words",)

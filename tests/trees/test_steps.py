@@ -118,3 +118,28 @@ def test_values_that_do_not_fit_their_table_are_refused(spoil, said):
     (adding,) = rows.adding(CHILDREN, np.zeros(2, np.float32))
     with pytest.raises(ValueError, match=said):
         _native.add_values([spoil(*adding)], 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_words_that_leave_are_under_the_pads_that_any_words_are_under(threads):
+    sizes, beside = [6000, 5800, 40], np.array([7, -8])
+    hidden, bare = tables(sizes), tables(sizes)
+    for rows in (*hidden, *bare):
+        rows.start_round(0)
+    secrets = np.arange(64, dtype=np.uint8).reshape(2, 32)
+    pads = (secrets, np.array([False, True]), b"what was said")
+    leaving = [(beside, pads), None, (beside[:0], pads)]
+    steps = [[rows.step(None, None, ROOT, leaves=False, counted=True) for rows in some] for some in (hidden, bare)]
+    found = [words for words, _ in _native.take_steps(steps[0], threads, leaving)]
+    own = [words for words, _ in _native.take_steps(steps[1], threads)]
+    expected = [np.append(own[0], beside).view(np.uint64), own[2].view(np.uint64)]
+    _native.add_pads([(words, pads) for words in expected], 1)
+    assert [words.dtype for words in found] == [np.uint64, np.int64, np.uint64]
+    assert [words.tolist() for words in found] == [expected[0].tolist(), own[1].tolist(), expected[1].tolist()]
+
+
+def test_it_must_be_said_of_every_step_how_its_words_leave():
+    (rows,) = tables([50])
+    rows.start_round(0)
+    with pytest.raises(ValueError, match="said of each step"):
+        _native.take_steps([rows.step(None, None, ROOT, leaves=False, counted=False)], 1, [])

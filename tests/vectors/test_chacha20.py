@@ -24,7 +24,7 @@ def theirs(secret, n_words, info=INFO):
 
 def ours(secret, n_words, threads=1, info=INFO):
     words = np.zeros(n_words, np.uint64)
-    _native.add_pads([(words, np.frombuffer(secret, np.uint8).reshape(1, 32), np.zeros(1, bool), info)], threads)
+    _native.add_pads([(words, (np.frombuffer(secret, np.uint8).reshape(1, 32), np.zeros(1, bool), info))], threads)
     return words
 
 
@@ -49,7 +49,8 @@ def test_pads_of_several_secrets_are_added_or_taken(data, n_pads, n_words):
     expected = found.copy()
     for secret, taken in zip(secrets, subtract, strict=True):
         expected = expected - theirs(secret, n_words) if taken else expected + theirs(secret, n_words)
-    _native.add_pads([(found, np.frombuffer(b"".join(secrets), np.uint8).reshape(-1, 32), subtract, INFO)], 2)
+    pads = (np.frombuffer(b"".join(secrets), np.uint8).reshape(-1, 32), subtract, INFO)
+    _native.add_pads([(found, pads)], 2)
     assert (found == expected).all()
 
 
@@ -63,13 +64,13 @@ def test_words_of_several_parties_are_padded_as_if_each_were_alone(data, threads
     def hidden():
         for n_words, pads, said in parties:
             secrets = np.frombuffer(b"".join(secret for secret, _ in pads), np.uint8).reshape(-1, 32)
-            yield np.arange(n_words, dtype=np.uint64), secrets, np.array([taken for _, taken in pads], bool), said
+            yield np.arange(n_words, dtype=np.uint64), (secrets, np.array([taken for _, taken in pads], bool), said)
 
     together, alone = list(hidden()), list(hidden())
     _native.add_pads(together, threads)
     for one in alone:
         _native.add_pads([one], 1)
-    assert [words.tolist() for words, *_ in together] == [words.tolist() for words, *_ in alone]
+    assert [words.tolist() for words, _ in together] == [words.tolist() for words, _ in alone]
 
 
 def test_the_path_for_any_cpu_gives_the_same_pads():
@@ -83,7 +84,7 @@ def test_the_path_for_any_cpu_gives_the_same_pads():
 
 def test_an_array_of_any_shape_is_padded_row_after_row():
     words = np.zeros((3, 4, 5), np.uint64)
-    _native.add_pads([(words, np.full((1, 32), 9, np.uint8), np.zeros(1, bool), INFO)], 1)
+    _native.add_pads([(words, (np.full((1, 32), 9, np.uint8), np.zeros(1, bool), INFO))], 1)
     assert (words.reshape(-1) == theirs(b"\x09" * 32, 60)).all()
 
 
@@ -97,7 +98,7 @@ def test_an_array_of_any_shape_is_padded_row_after_row():
 )
 def test_what_does_not_fit_together_is_refused(words, secrets, subtract, message):
     with pytest.raises(ValueError, match=message):
-        _native.add_pads([(words, secrets, subtract, INFO)], 1)
+        _native.add_pads([(words, (secrets, subtract, INFO))], 1)
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=7, max_size=7), min_size=1, max_size=5))

@@ -75,25 +75,35 @@ class Pads(NamedTuple):
     """The hash of all that was said, the request included: it makes these pads those of one request alone."""
 
 
+def keys(pads: Pads) -> tuple[NDArray[np.uint8], NDArray[np.bool_], bytes]:
+    """What the kernels make these pads of: each is the ChaCha20 keystream of HKDF-Expand (SHA-256, RFC 5869) of them.
+
+    Refused if there is nothing to hide words, or not enough of it.
+    """
+    pair_secrets, subtract, said = pads
+    if not len(pair_secrets):
+        raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
+    if pair_secrets.shape != (len(subtract), KEY_BYTES) or len(said) != KEY_BYTES:
+        raise PrivacyError(
+            f"Every pad needs a pair secret and a hash of {KEY_BYTES} bytes each, and a sign; the run stops."
+        )
+    return pair_secrets, subtract, b"hedgerow pad" + said
+
+
 def mask(own: Sequence[tuple[NDArray[np.int64], Pads]], threads: int) -> list[NDArray[np.uint64]]:
     """Each party's words in one row, in place, each word under a word of every pad: noise to whoever misses a secret.
 
-    A pad is the ChaCha20 keystream of HKDF-Expand (SHA-256, RFC 5869) of the pair secret and what was said.
+    Sums over rows are masked by the kernel that makes them, under the same pads.
     """
     hidden = []
-    for words, (pair_secrets, subtract, said) in own:
-        if not len(pair_secrets):
-            raise PrivacyError("There is no pad to hide this party's words; masking needs at least one other party.")
-        if pair_secrets.shape != (len(subtract), KEY_BYTES) or len(said) != KEY_BYTES:
-            raise PrivacyError(
-                f"Every pad needs a pair secret and a hash of {KEY_BYTES} bytes each, and a sign; the run stops."
-            )
+    for words, pads in own:
+        made_of = keys(pads)
         if words.dtype != np.int64:
             raise PrivacyError("Words of 64 bits can be masked, and no others; the run stops.")
         row = words if words.ndim == 1 else words.reshape(-1)
-        hidden.append((row.view(np.uint64), pair_secrets, subtract, b"hedgerow pad" + said))
+        hidden.append((row.view(np.uint64), made_of))
     _native.add_pads(hidden, threads)
-    return [words for words, *_ in hidden]
+    return [words for words, _ in hidden]
 
 
 def unmasked_sum(masked: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:

@@ -264,7 +264,7 @@ class OwnRows:
     def _values(self, column: int) -> NDArray[np.float32]:
         if column < self.table.n_columns:
             if self._columns is None:
-                return np.ascontiguousarray(self.table.values[:, column])
+                return np.asarray(self.table.values[:, column])
             begin, end = self._columns.indptr[column : column + 2]
             return np.ascontiguousarray(self._columns.data[begin:end])
         which, valid = column - self.table.n_columns, self.valid

@@ -16,7 +16,7 @@ from hedgerow.errors import DataError
 
 Values = NDArray[np.float32] | sparse.csr_array
 MOST_BINS = 255
-SAMPLED_ROWS = 2_000
+SAMPLED_ROWS = 500
 SPARSE_BELOW = 0.35
 """A column is kept sparse when a smaller share of its rows is outside its fullest bin."""
 

@@ -56,6 +56,8 @@ class Spread:
 class InterpolatedRows(LocalRows):
     """Rows divided at common cut points, but summed over this table's own."""
 
+    spreads = True
+
     def __init__(
         self,
         own: Sample,

@@ -117,7 +117,13 @@ def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, rou
         groups = [(own, every)]
     if held_out is not None:
         groups.append((held_out, held_out.every))
-    return [Part(sample, np.repeat(rows[None], n_trees, axis=0), threads) for sample, rows in groups]
+    return [Part(sample, _at_each_root(rows, n_trees), threads) for sample, rows in groups]
+
+
+def _at_each_root(rows: NDArray[np.uint32], n_trees: int) -> NDArray[np.uint32]:
+    orders = np.empty((n_trees, len(rows)), np.uint32)
+    orders[:] = rows
+    return orders
 
 
 Gradients = tuple[
@@ -160,6 +166,9 @@ class Step(NamedTuple):
 class LocalRows:
     """Rows of one table, and of a held-out one that follows the same cuts without being summed."""
 
+    spreads = False
+    """Whether something is still done to the sums of a step when it was taken."""
+
     def __init__(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None = None) -> None:
         self.own, self.settings, self.threads, self.held_out = own, settings, threads, held_out
         n_trees, n_rows = own.scores.shape
@@ -168,6 +177,9 @@ class LocalRows:
         self.unseen = 0
         """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
         self.parts: list[Part] = []
+        s, factors = settings, (1 / settings.scales.wide[0], 1 / settings.scales.wide[1], settings.constant_hessian)
+        self._draw = Draw(s.subsample, s.seed, s.average)
+        self._begins: Gradients = ((s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights)
 
     def start_round(self, round_: int) -> None:
         """Compute gradients, draw the rows that count, put all rows at the roots."""
@@ -179,13 +191,9 @@ class LocalRows:
 
     def put_at_roots(self, round_: int) -> Gradients | None:
         """Draw the rows that count, put all rows at the roots; the gradients that are to be computed, if any."""
-        s, own, first = self.settings, self.own, not self.parts
-        draw = Draw(s.subsample, s.seed, s.average)
-        self.parts = parts_of(own, self.held_out, len(own.scores), draw, round_, self.threads)
-        if s.average and not first:
-            return None
-        factors = (1 / s.scales.wide[0], 1 / s.scales.wide[1], s.constant_hessian)
-        return (s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights
+        own, first = self.own, not self.parts
+        self.parts = parts_of(own, self.held_out, len(own.scores), self._draw, round_, self.threads)
+        return None if self._draw.average and not first else self._begins
 
     def step(self, begins: Gradients | None, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> Step:
         """What the rows do next, to be taken with others' steps by `_native.take_steps`; then comes `taken`."""
