@@ -273,21 +273,34 @@ def test_an_answer_of_another_kind_than_asked_for_is_refused(wrong):
             fed.model(transport=InProcess({**fed.transport.answers, "party2": answer}))
 
 
-@pytest.mark.parametrize("step", [0, 1, 2])
-@pytest.mark.parametrize("word", [1 << 63, 1 << 40])
-def test_counts_that_no_rows_can_have_are_refused(step, word):
-    """A part that is damaged, or made up, opens to anything."""
+def with_false_counts(false):
+    """A federation in which the second party says false counts, and its transport."""
     fed = Federation(two_class(3))
     honest = fed.transport.answers["party2"]
 
     def answer(frame):
         right, request = honest(frame), decode_request(frame)
-        if not isinstance(request, m.AskCounts) or request.step != step:
+        if not isinstance(request, m.AskCounts):
             return right
-        return encode(m.MaskedSums(decode_answer(right, 1 << 26).masked_words + np.uint64(word)))
+        return encode(m.MaskedSums(false(request, decode_answer(right, 1 << 26).masked_words.copy())))
 
+    return fed, InProcess({**fed.transport.answers, "party2": answer})
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+@pytest.mark.parametrize("word", [1 << 63, 1 << 40])
+def test_counts_that_no_rows_can_have_are_refused(step, word):
+    """A part that is damaged, or made up, opens to anything."""
+    fed, transport = with_false_counts(lambda r, words: words + np.uint64(word) if r.step == step else words)
     with pytest.raises((ProtocolError, DataError), match=r"no numbers of rows|can be summed"):
-        fed.model(transport=InProcess({**fed.transport.answers, "party2": answer}))
+        fed.model(transport=transport)
+
+
+def test_counts_that_do_not_add_up_are_refused():
+    """Rows that come from nowhere with every digit would be looked for without end."""
+    fed, transport = with_false_counts(lambda r, words: words + np.uint64(5) * (np.arange(len(words)) % 2 == 0))
+    with pytest.raises(ProtocolError, match="no numbers of rows"):
+        fed.model(transport=transport)
 
 
 def honest_answer(kind) -> bytes:

@@ -75,7 +75,7 @@ pub fn name(status: &mut [u8], width: usize, named: Named, wanted: &[u8], become
 pub fn follow(status: &mut [u8], width: usize, sizes: &mut [i64], told: &Told, agreed: &Agreed) -> Result<(), Wrong> {
     let nodes = told.nodes;
     let found = places(status, width, nodes, &[LOWEST, ASKED]).ok_or(Wrong::Node)?;
-    if nodes.tree.is_sorted() {
+    if nodes.tree.iter().zip(nodes.node).is_sorted_by(|a, b| a < b) {
         let mut next = sizes.to_vec();
         for (&tree, &child) in nodes.tree.iter().zip(told.child) {
             let next = &mut next[tree as usize];

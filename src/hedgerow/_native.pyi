@@ -465,8 +465,8 @@ def add_values(tables: Sequence[tuple[_F32, Sequence[tuple[_U32, _I64]], _Nodes,
 def follow_cuts(status: _U8, sizes: _I64, cuts: _Cuts, grid: _Agreed) -> int:
     """Check told cuts and mark their nodes in `status` (trees x nodes) and `sizes`; 0, or what is wrong.
 
-    1: a node is not at the lowest level, or named twice; 2: children are misnumbered; 3: no such column; 4: the bins
-    that go left are not a cut of the grid. Nothing is changed then.
+    1: a node is not at the lowest level, named twice or out of order; 2: children are misnumbered; 3: no such column;
+    4: the bins that go left are not a cut of the grid. Nothing is changed then.
     """
 
 def follow_step(status: _U8, sizes: _I64, cuts: _Cuts | None, grid: _Agreed, nodes: _Nodes, leaves: bool) -> int:

@@ -31,7 +31,7 @@ class Policy:
     """Of this party's own bins in a vertical run; smaller ones are merged."""
     most_trees: int = 10_000
     most_classes: int = 100
-    """Trees of a round of a vertical run, one a class: the active party's word for it."""
+    """Trees of a round, one a class: of a vertical run by the active party's word, else of all parties together."""
     min_key_bits: int = 2048
     """Of Paillier keys."""
     openers: tuple[str, ...] | None = None

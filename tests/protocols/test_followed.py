@@ -10,7 +10,7 @@ from federated import TINY, Federation, changed, refuses, step, two_class, until
 from hedgerow import messages as m
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols import followed
-from hedgerow.protocols.asked_counts import Asked, asked_by
+from hedgerow.protocols.asked_counts import MOST_AT_ONCE, Asked, asked_by
 from hedgerow.trees.bins import Grid
 from hedgerow.wire import decode_request, encode
 
@@ -127,6 +127,22 @@ def test_a_request_for_counts_is_read_once_and_only_the_same_one():
     assert asked_by(request) is asked_by(request)
     assert asked_by(alike) is not asked_by(request)
     assert not any(run.prefixes.flags.writeable for run in asked_by(alike).runs)
+
+
+def test_no_more_counts_are_asked_for_at_once_than_the_driver_does():
+    n = MOST_AT_ONCE + 1
+    zeros = [np.zeros(n, kind) for kind in (np.int32, np.uint32, np.uint8)]
+    with pytest.raises(ProtocolError, match="More than 1048576 counts"):
+        Asked.of(m.AskCounts(0, *zeros))
+
+
+def test_counts_of_many_lengths_in_turn_are_views_of_nothing_they_share():
+    """Kernels take many views of one array slowly: a request of some MB would have stopped a party for minutes."""
+    n = 1000
+    request = m.AskCounts(0, np.zeros(n, np.int32), np.zeros(n, np.uint32), np.tile([4, 8], n // 2).astype(np.uint8))
+    runs = Asked.of(request).runs
+    assert len(runs) == n
+    assert not any(np.shares_memory(run.prefixes, request.prefix) for run in runs)
 
 
 def test_runs_of_a_request_for_counts_are_the_request():

@@ -6,6 +6,7 @@ import pytest
 
 from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
 from hedgerow import messages as m
+from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL, Policy
@@ -141,12 +142,52 @@ def test_a_column_that_the_owner_does_not_give_stays_out():
     fed = Federation(parties, TINY, policy=policy)
     model = fed.model()
     assert model.names == names[1:]
-    fed = Federation(parties, TINY, policy=policy)
+    fed = Federation(parties, TINY, policy=policy, columns="all")
     request = until(fed, lambda r: isinstance(r, m.Agree))
     party = fed.parties["party1"]
     party.answer(encode(replace(request, columns=parties["party1"].columns)))
     assert np.isnan(party.rows.table.values[:, 0]).all(), "asked for all the same, it is wholly missing"
     assert not np.isnan(party.rows.table.values[:, 1]).all()
+
+
+def agreeing(**more):
+    fed = Federation(two_class(3), TINY, **more)
+    return fed.parties["party1"], until(fed, lambda r: isinstance(r, m.Agree))
+
+
+def test_columns_that_a_party_never_named_are_not_agreed_on_where_all_must_have_them():
+    party, request = agreeing()
+    refuses(party, replace(request, columns=(*request.columns, Column("made up"))), "not those of all")
+    party, request = agreeing(columns="all")
+    party.answer(encode(replace(request, columns=(*request.columns, Column("made up")))))
+
+
+@pytest.mark.parametrize("columns", ["shared", "all"])
+def test_a_column_is_agreed_on_once(columns):
+    party, request = agreeing(columns=columns)
+    refuses(party, replace(request, columns=(*request.columns, request.columns[0])), "not those of all")
+
+
+def test_no_more_columns_are_agreed_on_than_fit_a_machine(monkeypatch):
+    monkeypatch.setattr("hedgerow.protocols.agreeing.MOST_CELLS", 5000)
+    party, request = agreeing(columns="all")
+    invented = tuple(Column(str(i)) for i in range(200))
+    refuses(party, replace(request, columns=(*request.columns, *invented)), "more classes or columns")
+
+
+@pytest.mark.parametrize("more", [(float("nan"),), ("text",), (1,), (-1,)], ids=["nan", "text", "twice", "order"])
+def test_classes_are_finite_of_one_kind_each_once_and_in_order(more):
+    party, request = agreeing()
+    assert request.classes == (0, 1)
+    refuses(party, replace(request, classes=(*request.classes, *more)), "not those of all|not finite")
+
+
+def test_no_more_classes_are_agreed_on_than_the_owner_allows():
+    policy = Policy(**{**vars(ALLOW_ALL), "most_classes": 2})
+    party, request = agreeing(policy=policy)
+    party.answer(encode(request))
+    party, request = agreeing(policy=policy)
+    refuses(party, replace(request, classes=(*request.classes, 2)), "more classes")
 
 
 @pytest.mark.parametrize("constraints", [(1,), (1, 0, 0, 0, 0, 0)])

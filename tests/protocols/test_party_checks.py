@@ -24,6 +24,7 @@ BAD_CUTS = {
     "a negative node": (lambda c: {"node": changed(c.node, 0, -1)}, LOWEST),
     "a node far away": (lambda c: {"node": changed(c.node, 0, 2**62)}, LOWEST),
     "one node twice": (lambda c: {"node": changed(c.node, 1, c.node[0])}, LOWEST),
+    "another order": (lambda c: {"node": c.node[::-1].copy()}, "out of order"),
     "another tree": (lambda c: {"tree": changed(c.tree, 1, 1)}, LOWEST),
     "a negative tree": (lambda c: {"tree": changed(c.tree, 0, -1)}, LOWEST),
     "children numbered otherwise": (lambda c: {"child": changed(c.child, 0, c.child[1])}, "another order"),
@@ -62,6 +63,13 @@ def nodes(*pairs):
 def test_sums_are_given_only_of_nodes_at_the_lowest_level_once_each(asked):
     party, request = stopped(step(m.AskHistograms, 0, 1))
     refuses(party, replace(request, nodes=nodes(*asked)), LOWEST)
+
+
+def test_no_more_sums_are_asked_for_at_once_than_the_grower_does(monkeypatch):
+    party, request = stopped(step(m.AskHistograms, 0, 1))
+    monkeypatch.setattr("hedgerow.trees.grow.LARGEST_LEVEL", 1)
+    refuses(party, replace(request, nodes=nodes((0, 1), (0, 2))), "more nodes at once")
+    assert party.answer(encode(request)), "one at a time may be"
 
 
 def test_both_siblings_may_be_asked_for():

@@ -27,6 +27,8 @@ from hedgerow.trees.losses import Loss
 
 MOST_CLASSES = 1000
 MOST_COLUMNS = 1 << 20
+MOST_CELLS = 1 << 33
+"""Of a party's table once it has the columns of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,13 @@ def loss_of(plan: Plan, classes: Sequence[ClassLabel]) -> Loss:
         loss = Loss(goal.objective, goal.parameter)
     ground.check_first_score(loss, plan.goal.base_score)
     return loss
+
+
+def _in_order(classes: Sequence[ClassLabel]) -> bool:
+    """Whether classes are such as can be agreed on: numbers or text, each once, in order."""
+    numbers = all(not isinstance(label, str) and np.isfinite(label) for label in classes)
+    one_kind = numbers or all(isinstance(label, str) for label in classes)
+    return one_kind and list(classes) == sorted(set(classes), key=lambda label: (label,))
 
 
 def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:
@@ -144,14 +153,21 @@ def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     return ground.used(own.widened([c for c in request.columns if c.name not in own.names]).aligned(request.columns))
 
 
-def check_agreed(plan: Plan, request: Agree, own: Facts) -> None:
-    """A party's side: refuse an agreement that leaves out its classes or categories. The refusal tells no more."""
+def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_classes: int) -> None:
+    """A party's side: refuse an agreement that leaves out its classes or categories, or adds what nobody can have.
+
+    The refusal tells no more.
+    """
     classes, numbers = set(request.classes), plan.goal.objective is not None
-    if len(request.classes) > MOST_CLASSES or len(request.columns) > MOST_COLUMNS:
-        raise ProtocolError("The driver agrees on more classes or columns than there can be.")
-    if (classes and numbers) or not set(own.classes) <= classes:
-        raise ProtocolError("The classes that the driver agreed on are not those of all parties.")
     known = {column.name: column for column in own.columns}
+    names = {column.name for column in request.columns}
+    cells = n_rows * len(request.columns)
+    if len(request.classes) > min(MOST_CLASSES, most_classes) or len(names) > MOST_COLUMNS or cells > MOST_CELLS:
+        raise ProtocolError("The driver agrees on more classes or columns than there can be.")
+    if (classes and numbers) or not set(own.classes) <= classes or not _in_order(request.classes):
+        raise ProtocolError("The classes that the driver agreed on are not those of all parties.")
+    if len(names) < len(request.columns) or (plan.columns == "shared" and not names <= known.keys()):
+        raise ProtocolError("The columns that the driver agreed on are not those of all parties.")
     for column in request.columns:
         mine = known.get(column.name, column)
         if mine.kind != column.kind or not set(mine.categories) <= set(column.categories):

@@ -16,7 +16,7 @@ from hedgerow.plan import Plan
 from hedgerow.protocols.cut_points import OwnRows, valid_weights
 from hedgerow.saved import check_forest
 from hedgerow.trees import bins
-from hedgerow.trees.bins import MOST_BINS, BinMatrix, Grid
+from hedgerow.trees.bins import GREATEST, MOST_BINS, BinMatrix, Grid
 from hedgerow.trees.evaluate import OWN, Metric
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
@@ -63,6 +63,22 @@ def grid_of(request: Begin, columns: tuple[Column, ...], max_bin: int) -> Grid:
     if (sizes < 0).any() or (sizes > most).any() or (np.diff(request.cuts)[inner] <= 0).any():
         raise ProtocolError("The cut points that the driver sent are not in order, or too many.")
     return Grid(request.cuts, starts, request.has_missing, categorical)
+
+
+def check_grown(trees: Forest, grid: Grid, max_depth: int) -> None:
+    """Refuse trees that no steps could have led to: deeper than agreed, or cut beside the agreed cut points."""
+    cut = np.flatnonzero(trees.columns >= 0)
+    for column in np.unique(trees.columns[cut]):
+        own = cut[trees.columns[cut] == column]
+        places = grid.cuts[grid.cut_starts[column] : grid.cut_starts[column + 1]]
+        if not grid.categorical[column] and not np.isin(trees.thresholds[own], [*places, GREATEST]).all():
+            raise ProtocolError("The driver shows a tree that is not cut at the agreed cut points.")
+    level = trees.roots[:-1]
+    for _ in range(max_depth):
+        level = level[trees.columns[level] >= 0]
+        level = np.concatenate([trees.children[level], trees.children[level] + 1]).astype(np.int64)
+    if (trees.columns[level] >= 0).any():
+        raise ProtocolError(f"The driver shows a tree that is deeper than the {max_depth} levels of the plan.")
 
 
 def metric_of(plan: Plan, loss: Loss, facts: LabelFacts) -> Metric:

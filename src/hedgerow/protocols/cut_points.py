@@ -28,18 +28,17 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.messages import AskCounts, AskLocalCuts, AskMoments, ClassLabel, LocalCuts
 from hedgerow.plan import Goal, Plan
 from hedgerow.protocols.agreeing import Common
-from hedgerow.protocols.asked_counts import NO_COLUMN, asked_by
+from hedgerow.protocols.asked_counts import MOST_AT_ONCE, NO_COLUMN, asked_by
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
 from hedgerow.trees.losses import LabelFacts, Loss
 
-MOST_AT_ONCE = 1 << 20
-"""Prefixes in one request."""
-
 LABEL, WEIGHT, VALID_LABEL, VALID_WEIGHT = range(4)
 """Counted like columns, behind these."""
+
+DAMAGED = "Sums over all parties are no numbers of rows: some party's part is damaged."
 
 ZERO_KEY = _native.sorted_keys([np.zeros(1, np.float32)], 1)[0][0]
 """The ordered key of 0."""
@@ -88,7 +87,7 @@ class _Counter:
             parts.append(self.circle.opened_sum(request, len(request.column), self.circle.numbers))
         counts = np.concatenate(parts)
         if (counts < 0).any():
-            raise ProtocolError("Sums over all parties are no numbers of rows: some party's part is damaged.")
+            raise ProtocolError(DAMAGED)
         fixedpoint.check_rows(int(counts.max(initial=0)))
         return counts
 
@@ -106,6 +105,8 @@ class _Counter:
                 return
             counts = self(Prefixes(*map(np.concatenate, zip(*asked, strict=True))))
             for search, part, size in zip(searches, np.split(counts, np.cumsum(sizes)[:-1]), sizes, strict=True):
+                if not search.fits(part):
+                    raise ProtocolError(DAMAGED)  # else made-up rows could be looked for without end
                 if size:
                     search.tell(part)
 

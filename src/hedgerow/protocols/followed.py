@@ -17,10 +17,11 @@ from hedgerow.plan import Plan
 from hedgerow.protocols.told_cuts import LOWEST, nodes_of
 from hedgerow.remembered import remembered
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.grow import most_at_once
 from hedgerow.trees.splits import Cuts, Nodes
 
 WRONG = {
-    1: "The driver cuts a node that is not at the lowest level, or twice.",
+    1: "The driver cuts a node that is not at the lowest level, or twice, or out of order.",
     2: "The driver numbers the children of its cuts in another order than agreed.",
     3: "The driver cuts a column that is not among the agreed ones.",
     4: "The driver cuts at a place that is not on the agreed cut points.",
@@ -54,6 +55,9 @@ class Followed(NamedTuple):
         leaves = isinstance(request, AskLeafSums)
         listed = request.leaves if isinstance(request, AskLeafSums) else request.nodes
         nodes = nodes_of(listed.tree, listed.node)
+        width, counted = int(self.grid.offsets[-1]) + 1, self.plan.params.min_child_rows > 1
+        if not leaves and len(nodes.tree) > max(most_at_once(width, counted), len(self.sizes)):
+            raise ProtocolError("The driver asks for the sums of more nodes at once than it may.")
         cuts = before.told_cuts(request) if len(request.cuts.tree) else None
         most_nodes = before.most_nodes + (0 if cuts is None else 2 * len(cuts.child))
         status, sizes = before.checked(cuts, nodes, leaves, most_nodes)

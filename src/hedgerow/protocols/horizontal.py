@@ -34,6 +34,7 @@ from hedgerow.errors import PartyLost
 from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
 from hedgerow.plan import FEWEST_MASKED, Plan
 from hedgerow.protocols import followed
+from hedgerow.protocols.followed import Way
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import drawn
 from hedgerow.protocols.told_cuts import cut_list, nodes_of
@@ -192,10 +193,14 @@ class Growing:
         """The trees of a round."""
         return len(self.rows.own.scores)
 
-    def step(self, request: AskHistograms | AskLeafSums) -> Step:
+    def way(self, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
+        """Where a request leads from here, or a refusal; nothing is changed, and nothing depends on the own rows."""
+        return followed.follow(self.place, request)
+
+    def step(self, request: AskHistograms | AskLeafSums, way: Way) -> Step:
         """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
         before, leaves = self.place, isinstance(request, AskLeafSums)
-        self.place, cuts, nodes = followed.follow(before, request)
+        self.place, cuts, nodes = way
         begins: Gradients | None = None
         if request.level == 0:
             again = before.level > 0 and request.round == before.round
@@ -210,10 +215,10 @@ class Growing:
             self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
         return step._replace(begins=None), hashlib.sha256(step.pairs.data).digest()
 
-    def finish(self, request: FinishRound) -> tuple[NDArray[np.int64], list[Adding]]:
+    def finish(self, request: FinishRound, way: Way) -> tuple[NDArray[np.int64], list[Adding]]:
         """Own sums of the metric, and what is still to be added to own scores. A second time only the sums."""
         again = self.place.finished
-        self.place, _, leaves = followed.follow(self.place, request)
+        self.place, _, leaves = way
         adds = [] if again else self.rows.adding(leaves, request.values)
         clipped = self.rows.clipped - self.clipped
         if self.metric is None:

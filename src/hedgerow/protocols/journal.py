@@ -6,7 +6,7 @@ The journal lies in the party's audit log: a process that was killed and started
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hedgerow.errors import PrivacyError
 from hedgerow.frame_hash import sha256_of
@@ -46,6 +46,16 @@ class NoLog:
 def _told(before: bytes, content: bytes) -> tuple[bytes, str]:
     digest = hashlib.sha256(before + sha256_of(content)).digest()
     return digest, digest.hex()
+
+
+class ToldStep(NamedTuple):
+    """A step of a round for these parties, and hashes of all that was told before it and with it."""
+
+    step: tuple[int, int]
+    parties: tuple[int, ...]
+    before: bytes
+    told: bytes
+    told_hex: str
 
 
 class Journal:
@@ -119,18 +129,22 @@ class Journal:
         `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
         again for fewer parties: nothing of it can have been opened, because one of them did not answer.
         """
-        before, told, entry = self.check_step(round_, step, content, parties, may_shrink)
-        if self.answered.get((round_, step)) != entry:
+        self.write_step(self.check_step(round_, step, content, parties, may_shrink))
+
+    def write_step(self, told: ToldStep) -> None:
+        """Write down a step that was checked and is about to be answered."""
+        step, entry = told.step, (told.told_hex, told.parties)
+        if self.answered.get(step) != entry:
             if self.kept:
-                names = [str(p) for p in parties]
-                self.log.note("answered", run=self.run, round=round_, step=step, told=entry[0], parties=names)
-            self.answered[round_, step] = entry
-        self._told, self._before, self._step = told, before, (round_, step)
+                names = [str(p) for p in told.parties]
+                self.log.note("answered", run=self.run, round=step[0], step=step[1], told=entry[0], parties=names)
+            self.answered[step] = entry
+        self._told, self._before, self._step = told.told, told.before, step
 
     def check_step(
         self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool
-    ) -> tuple[bytes, bytes, tuple[str, tuple[int, ...]]]:
-        """Refuse what `answer` would refuse; what was told before the step and with it, and what is written down."""
+    ) -> ToldStep:
+        """Refuse what `answer` would refuse; what is to be written down. Nothing is yet."""
         before = self._before if self._step == (round_, step) else self._told
         told, told_hex = _told(before, content)
         known = self.answered.get((round_, step))
@@ -143,15 +157,16 @@ class Journal:
                     f"Step {step} of round {round_} was answered before for other cuts or other parties; "
                     "the difference would show single parties' rows, so this party stops."
                 )
-        return before, told, entry
+        return ToldStep((round_, step), parties, before, told, told_hex)
 
     def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
         """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.
 
-        Of the same round, `answer` has decided.
+        Of the same round, `answer` has decided; for others than fewer it cannot have been.
         """
         rounds, now = self.gradients.setdefault(gradients.hex(), {}), tuple(parties)
-        if any(before != now for other, before in rounds.items() if other != round_):
+        before = rounds.get(round_, now)
+        if any(known != now for other, known in rounds.items() if other != round_) or not set(now) <= set(before):
             raise PrivacyError(
                 f"In round {round_} this party's gradients are those of an earlier round, in which other parties took "
                 "part: the trees change nothing. The difference of the two sums would show single parties' rows, so "

@@ -20,6 +20,7 @@ from hedgerow import _native
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
 from hedgerow.plan import Plan
+from hedgerow.protocols.followed import Way
 from hedgerow.protocols.horizontal import Growing, joined
 from hedgerow.protocols.journal import Journal, Log, NoLog
 from hedgerow.protocols.opener import Sealing
@@ -80,9 +81,9 @@ class OwnSteps:
         self.state = b""
 
     def begin(self, growing: Growing, states: dict[int, bytes], state: bytes) -> None:
-        """The trees begin, or go on after some."""
+        """The trees begin, or go on after some, whose hash is `state`; without a log, from a hash of what was said."""
         self.growing, self.states = growing, states
-        self.state = states.setdefault(growing.place.round, state)
+        self.state = state if self.kept.outlives else states.setdefault(growing.place.round, state)
 
     def stop(self) -> None:
         """No more steps, and no pad that cancels, until the parties are introduced anew."""
@@ -122,8 +123,11 @@ class OwnSteps:
         words, adds = self._finish(both.finish, both.finish_frame, growing)
         return self._sums(both.first, both.first_frame, growing, words, adds)
 
-    def _answering(self, request: Stepping, frame: bytes, growing: Growing) -> bytes:
-        """Write down the step that is about to be answered; what it is known by."""
+    def _answering(self, request: Stepping, frame: bytes, growing: Growing) -> tuple[bytes, Way]:
+        """Write down the step that is about to be answered; what it is known by, and where it leads.
+
+        Nothing is written of one that is refused.
+        """
         own = self.hiding.own_number
         alive = remaining(self.plan, request, growing.place, self.alive, self.round_set, own)
         finishes = isinstance(request, FinishRound)
@@ -134,14 +138,15 @@ class OwnSteps:
             # Where the set may shrink, a step is known by everything but its set.
             content = encode(msgspec.structs.replace(request, parties=()))
             shrinks = request.level == 0 or finishes
-            self.journal.check_step(request.round, request.level, content, request.parties, shrinks)
-            if alive != self.alive:
-                self.journal.leave_out([self.plan.names[p] for p in alive])
-        self.journal.answer(request.round, request.level, content, request.parties, shrinks)
+        told = self.journal.check_step(request.round, request.level, content, request.parties, shrinks)
+        way = growing.way(request)
+        if alive != self.alive:
+            self.journal.leave_out([self.plan.names[p] for p in alive])
+        self.journal.write_step(told)
         self.alive = alive
         if not finishes:
             self.round_set = request.parties
-        return content
+        return content, way
 
     def _sums(
         self,
@@ -151,8 +156,8 @@ class OwnSteps:
         beside: NDArray[np.int64] = NOTHING,
         adds: Sequence[Adding] = (),
     ) -> Reply:
-        self._answering(request, frame, growing)
-        step = growing.step(request)
+        _, way = self._answering(request, frame, growing)
+        step = growing.step(request, way)
         hiding, parties = self.hiding, request.parties
         gives = hiding.own_number in parties
         if gives and step.begins is not None and self.plan.sets_change:
@@ -168,9 +173,9 @@ class OwnSteps:
 
     def _finish(self, request: FinishRound, frame: bytes, growing: Growing) -> tuple[NDArray[np.int64], list[Adding]]:
         """Own words of a round's end, and what is still to be added to own scores."""
-        content = self._answering(request, frame, growing)
+        content, way = self._answering(request, frame, growing)
         again = growing.place.finished
-        words, adds = growing.finish(request)
+        words, adds = growing.finish(request, way)
         if not again:
             self._finished(request, content, growing)
         return words, adds

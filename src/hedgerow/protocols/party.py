@@ -21,7 +21,7 @@ from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
 from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped
 from hedgerow.protocols.aligned import Tell, silent
-from hedgerow.protocols.begun import BegunRows, begun_digest, forest_of
+from hedgerow.protocols.begun import BegunRows, begun_digest, check_grown, forest_of
 from hedgerow.protocols.cut_points import OwnRows
 from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
@@ -38,6 +38,8 @@ from hedgerow.protocols.shared_names import OwnNames
 from hedgerow.protocols.taking_part import Stepping
 from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.saved import MOST_BYTES, decoded
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.forest import Forest
 from hedgerow.wire import MOST_SMALL, decode_request, encode
 
 BYTES_A_NODE = 128
@@ -317,7 +319,7 @@ class Party:
         owner, facts = self.owner, self.facts
         if self.shared_names is not None:
             facts = msgspec.structs.replace(facts, columns=self.shared_names.agreed(request))
-        check_agreed(self.plan, request, facts)
+        check_agreed(self.plan, request, facts, owner.own_table.n_rows, owner.policy.most_classes)
         agreement = hashlib.sha256(frame).digest()
         self.journal.settle("columns and classes", agreement)
         self.classes, self.agreement = request.classes, agreement
@@ -342,15 +344,28 @@ class Party:
         first = forest.n_trees // n_trees
         state = hashlib.sha256(self.agreement + self.begun.digest).digest()
         for round_ in range(first):
-            digest = trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees))
-            # Where a run goes on after a loss, a tree may have been closed that this party was not told to finish.
-            self.journal.check(round_, digest, known=self.owner.log is not None and plan.on_loss == "wait")
+            trees = forest.part(round_ * n_trees, (round_ + 1) * n_trees)
+            digest = trees_digest(trees)
+            self._check_shown(round_, trees, digest, self.begun.grid, round_ == first - 1)
             state = advanced(state, digest.encode())
         local = self.begun.local_rows(forest, self.threads)
         metric = self.begun.metric if plan.goal.follow else None
         growing = Growing(plan, self.begun.grid, local, metric, first)
         self._introduced.begin(growing, self.states, state)
         return m.Done()
+
+    def _check_shown(self, round_: int, trees: Forest, digest: str, grid: Grid, last: bool) -> None:
+        """Refuse trees other than those this party helped to finish, whose values its next gradients would be made of.
+
+        Where a run goes on after a loss, the last round may have been closed without this party being told. It is
+        believed once, if this party has begun it, and is from then on the only one.
+        """
+        journal = self.journal
+        closed = last and self.plan.on_loss == "continue" and round_ not in journal.finished
+        if self.owner.log is not None and closed and (round_, 0) in journal.answered:
+            check_grown(trees, grid, self.plan.params.max_depth)
+            journal.finish(round_, digest)
+        journal.check(round_, digest, known=self.owner.log is not None)
 
     def _setup_sums(self, request: m.AskCounts | m.AskMoments, frame: bytes) -> Reply:
         own = self._agreed
@@ -367,11 +382,19 @@ class Party:
         return steps.hidden(words, self.present)
 
     def _keep(self, model: bytes) -> m.Done:
-        """The finished model; refused if its trees are not those that this party helped to grow."""
+        """The finished model; refused if it is not what this party helped to grow."""
+        if self.plan.method == "horizontal" and self.begun is None:
+            raise ProtocolError("The driver sends a model before the trees have begun.")
         if self.owner.log is not None and self.begun is not None:
-            forest, n_trees = decoded(model, "The model that the driver sent").forest, self.begun.loss.n_trees
-            for round_ in range(forest.n_trees // n_trees):
-                self.journal.check(round_, trees_digest(forest.part(round_ * n_trees, (round_ + 1) * n_trees)))
+            made, begun, n_trees = decoded(model, "The model that the driver sent"), self.begun, self.begun.loss.n_trees
+            agreed = (begun.base, begun.loss, begun.rows.table.columns, tuple(begun.rows.classes))
+            if (made.base_score, made.loss, made.columns, made.classes) != agreed:
+                raise PrivacyError(
+                    "The driver sends a model of other columns, classes or first score than were agreed."
+                )
+            for round_ in range(made.forest.n_trees // n_trees):
+                trees = made.forest.part(round_ * n_trees, (round_ + 1) * n_trees)
+                self.journal.check(round_, trees_digest(trees), known=True)
         if self.keep_model is not None:
             self.keep_model(model)
         return m.Done()

@@ -53,6 +53,10 @@ class CutSearch:
         self.asked = digits(self.cells.at(self.wanted))
         return self.asked
 
+    def fits(self, counts: I64) -> bool:
+        """Whether the rows of every cell that was asked for are those counted of its parts."""
+        return bool((counts.reshape(-1, 1 << DIGIT_BITS).sum(axis=1) == self.cells.rows[self.wanted]).all())
+
     def tell(self, counts: I64) -> None:
         """What was counted of what was asked for last, in the same order."""
         asked = self.asked
@@ -104,6 +108,10 @@ class RangeSearch:
         """The prefixes to be counted next; none when both ends are known."""
         ends = np.array(self.ends if self.bits else [], np.int64)
         return digits(_Cells(np.full_like(ends, self.column), ends, np.full_like(ends, self.bits), ends))
+
+    def fits(self, counts: I64) -> bool:  # noqa: ARG002  # how many rows there are is not known here
+        """Anything does: the search ends with the last digit, whatever is told."""
+        return True
 
     def tell(self, counts: I64) -> None:
         """Keeps the first and the last prefix that any row has."""

@@ -96,6 +96,11 @@ LARGEST_LEVEL = 1 << 29
 """Bytes of histograms kept from one level to the next; a larger level is asked for node by node and kept nowhere."""
 
 
+def most_at_once(width: int, counted: bool) -> int:
+    """How many nodes are asked for at once, for so many sums each."""
+    return max(1, LARGEST_LEVEL // ((24 if counted else 16) * width))
+
+
 class _Frontier:
     """Nodes at the lowest level, with their histograms and, under monotone constraints, the range of their values."""
 
@@ -110,7 +115,7 @@ class _Frontier:
         """The best cuts of all nodes; counts their children in `sizes`."""
         nodes, width = self.nodes, int(growth.grid.offsets[-1]) + 1
         counted = growth.rules.counted
-        step = max(1, LARGEST_LEVEL // ((24 if counted else 16) * width))
+        step = most_at_once(width, counted)
         if len(nodes.tree) <= step:
             self._ask(rows, counted, smaller if self.slabs.arrays else None)
             return _best(self.slabs, nodes, self.bounds, growth, round_, sizes)
