@@ -217,7 +217,8 @@ POLICY = {
     "min_bin_rows": "least rows of this party's own bins in a vertical run: it merges smaller ones, and leaves a "
     "column uncut whose missing values or one of whose categories have fewer",
     "most_trees": "the run's `n_estimators` must be at most this",
-    "most_classes": "classes that the active party of a vertical run may say it has: as many trees are grown a round",
+    "most_classes": "classes that the parties together may have (a vertical run's active party says how many): each is "
+    "a tree a round",
     "min_key_bits": "Paillier keys must have at least so many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
     "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",

@@ -123,11 +123,31 @@ def test_an_answer_over_the_limit_is_refused_and_the_limit_named(net):
 def test_a_request_over_a_partys_limit_is_refused_and_the_driver_told(net):
     driver = net.driver()
     calls = []
-    party = net.party(driver.port, "a", lambda frame: calls.append(frame) or b"", most_bytes=1000)
+    party = net.party(driver.port, "a", lambda frame: calls.append(frame) or b"", most_bytes=lambda: 1000)
     assert driver.carry({"a": bytes(1 << 20)}, 10, MOST) == ({}, frozenset("a"))
     assert "at most 1000 are allowed" in driver.reasons["a"]
     assert isinstance(party.ended(), ProtocolError)
     assert calls == []
+
+
+def test_a_partys_limit_is_what_it_is_when_a_request_comes(net):
+    driver, limits = net.driver(), [1000]
+    party = net.party(driver.port, "a", lambda frame: limits.append(2000) or b"", most_bytes=lambda: limits[-1])
+    assert driver.carry({"a": bytes(1000)}, 10, MOST)[1] == frozenset()
+    assert driver.carry({"a": bytes(1500)}, 10, MOST)[1] == frozenset()
+    assert driver.carry({"a": bytes(2001)}, 10, MOST)[1] == frozenset("a")
+    assert isinstance(party.ended(), ProtocolError)
+
+
+def test_what_a_party_says_of_its_refusal_is_nothing_that_a_terminal_obeys(net):
+    def refuse(frame):
+        raise ProtocolError("no\x1b[2J\u202e\nat all" + "x" * 2000)
+
+    driver = net.driver()
+    net.party(driver.port, "a", refuse)
+    driver.carry({"a": b""}, 10, MOST)
+    assert driver.reasons["a"].startswith("no [2J  at allx")
+    assert len(driver.reasons["a"]) == 1000
 
 
 def test_a_late_answer_is_dropped_and_the_next_one_taken(net):

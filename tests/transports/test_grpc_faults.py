@@ -223,6 +223,7 @@ def lying(net, *messages, most_bytes=MOST):
         ([Part(1, b"abc")], "without its beginning"),
         ([Head(2, 3, sha(b"abc"), b"abc")], "request 2, which it was never sent"),
         ([Failed(7, "no")], "request 7, which it was never sent"),
+        ([Failed(1, "no\x1b[2J\r")], "no [2J "),
         ([b"\x91\x09"], "not one of the transport's"),
         ([frames.Goodbye(True, "")], "not one of the transport's"),
         ([Head(1, MOST + 1, sha(b""), b"")], f"at most {MOST} are allowed"),

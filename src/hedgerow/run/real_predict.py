@@ -106,7 +106,7 @@ def answer(run: RunFile, own: Keeper, options: Options) -> Path:
 
         serve(
             settings.address, own.identity, ca, own.name, discreet(party.answer, options.say), run=_met(run),
-            most_bytes=MOST_SMALL, patience=settings.patience, driver=plan.coordinator,
+            most_bytes=lambda: MOST_SMALL, patience=settings.patience, driver=plan.coordinator,
             revoked=revoked_by(settings, ca), on_event=on_event,
         )  # fmt: skip
         folder.finish({}, {"rows": party.n_asked, "leaks": list(leaks(plan)), "notes": []})

@@ -36,7 +36,7 @@ from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch
 from hedgerow.run.runfile import RunFile, Source
 from hedgerow.run.seen import leaks
-from hedgerow.saved import MOST_BYTES, decoded, encoded
+from hedgerow.saved import decoded, encoded
 from hedgerow.transports.grpc_party import serve
 from hedgerow.wire import Corridor
 
@@ -199,8 +199,8 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
     try:
         serve(
             settings.address, owner.identity, ca, owner.name, discreet(party.answer, options.say), run=plan.digest,
-            most_bytes=MOST_BYTES, patience=settings.patience, driver=plan.coordinator, revoked=owner.revoked,
-            on_event=on_event,
+            most_bytes=lambda: party.most_bytes, patience=settings.patience, driver=plan.coordinator,
+            revoked=owner.revoked, on_event=on_event,
         )  # fmt: skip
     except PartyLost as error:
         if kept:

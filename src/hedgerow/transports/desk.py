@@ -5,7 +5,7 @@ same number and other bytes, or with a lower number, is refused. A driver that s
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from hedgerow.errors import HedgerowError, ProtocolError
@@ -54,7 +54,7 @@ class Desk:
     Those that carry wait for `changed`, the one that computes for something to do.
     """
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: Callable[[], int]) -> None:
         lock = threading.RLock()
         self.changed, self._to_do = threading.Condition(lock), threading.Condition(lock)
         self._most_bytes = most_bytes
@@ -96,7 +96,7 @@ class Desk:
             raise ProtocolError(f"Request {head.sequence} came after request {sequence}; the driver repeats itself.")
         if head.sequence == sequence and head.sha256 != sha256:
             raise ProtocolError(f"Request {head.sequence} came twice with different content.")
-        gathering = Gathering(head, self._most_bytes)
+        gathering = Gathering(head, self._most_bytes())
         self._highest = (head.sequence, head.sha256)
         return gathering
 

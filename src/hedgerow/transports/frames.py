@@ -133,7 +133,8 @@ def _decode(decoder: msgspec.msgpack.Decoder[T], raw: bytes) -> T:
 
 
 def short(sentence: str) -> str:
-    """Not more of a sentence than a message may hold."""
+    """Not more of a sentence than a message may hold, and nothing that a terminal would obey."""
+    sentence = "".join(letter if letter.isprintable() else " " for letter in sentence[:1001])
     return sentence if len(sentence) <= 1000 else sentence[:997] + "..."
 
 

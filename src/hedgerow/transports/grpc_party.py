@@ -27,7 +27,7 @@ def serve(
     answer: Answer,
     *,
     run: bytes,
-    most_bytes: int = 1 << 30,
+    most_bytes: Callable[[], int] = lambda: 1 << 30,
     patience: float = 600.0,
     lost_after: float = 8.0,
     heartbeat: float = 1.5,
@@ -39,7 +39,8 @@ def serve(
     """Answer the driver at `address` ("host:port") until it says goodbye; returns what it said.
 
     Gives up with PartyLost after `patience` seconds without the driver. The address's host, or `server_name`, must be
-    in the driver's certificate; with `driver`, the certificate must have that fingerprint; `revoked` may refuse it. An
+    in the driver's certificate; with `driver`, the certificate must have that fingerprint; `revoked` may refuse it. No
+    request may have more than `most_bytes()` when it comes. An
     error that `answer` raises on purpose is told to the driver in its own words; of any other, only that there was one.
     `on_event` is told, from another thread: here, lost, back or restarted with "driver"; failed with a sentence.
     """
@@ -57,8 +58,8 @@ def serve(
     finally:
         calling.finish()
     if not request.ok:
-        raise PartyLost(f"The driver stopped the run: {request.sentence}")
-    return request.sentence
+        raise PartyLost(f"The driver stopped the run: {short(request.sentence)}")
+    return short(request.sentence)
 
 
 def _answered(answer: Answer, request: Request, calling: Calling) -> bytes | Failed:

@@ -24,6 +24,7 @@ from hedgerow.transports.frames import (
     encode,
     read_from_party,
     read_hello,
+    short,
 )
 from hedgerow.transports.grpc_streams import Caller, Occupied
 from hedgerow.transports.seats import Asked, Link, Seat
@@ -196,7 +197,7 @@ class Reception:
             if asked.settled:
                 return
             if isinstance(answer, Failed):
-                asked.reason, asked.refused = answer.sentence, not answer.parting
+                asked.reason, asked.refused = short(answer.sentence), not answer.parting
             else:
                 asked.answer = answer
             self.changed.notify_all()
