@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 from hedgerow import _native
-from hedgerow.trees.cut_search import CutSearch
+from hedgerow.trees.cut_search import CutSearch, RangeSearch
 
 max_bins = st.one_of(st.integers(2, 10), st.integers(2, 255))
 min_rows = st.sampled_from([0, 1, 2, 5, 50, 10_000])
@@ -207,3 +207,14 @@ def test_without_that_limit_single_rows_would_be_looked_into(monkeypatch):
     monkeypatch.setattr(CutSearch, "_known", lambda self: (*limited(self)[:2], self.cells.bits > 0))
     column = np.random.default_rng(7).normal(size=3000).astype(np.float32)
     assert fewest_looked_into(column, 255, 50) == 1
+
+
+def test_a_range_is_searched_for_only_in_counts_that_add_up():
+    search = RangeSearch(0)
+    first, then = np.bincount([2, 9, 9], minlength=16), np.bincount([5, 16 + 6, 16 + 7], minlength=32)
+    assert search.fits(first)
+    search.tell(first)
+    assert search.fits(then)
+    assert not search.fits(then + np.bincount([20], minlength=32))
+    search.tell(then)
+    assert search.ends == [0x25 << 24, 0x97 << 24]

@@ -75,7 +75,11 @@ class Pads(NamedTuple):
     """The hash of all that was said, the request included: it makes these pads those of one request alone."""
 
 
-def keys(pads: Pads) -> tuple[NDArray[np.uint8], NDArray[np.bool_], bytes]:
+PadKeys = tuple[NDArray[np.uint8], NDArray[np.bool_], bytes]
+"""Pair secrets, which of their pads are taken, and what the request is."""
+
+
+def keys(pads: Pads) -> PadKeys:
     """What the kernels make these pads of: each is the ChaCha20 keystream of HKDF-Expand (SHA-256, RFC 5869) of them.
 
     Refused if there is nothing to hide words, or not enough of it.

@@ -70,7 +70,11 @@ def _in_order(classes: Sequence[ClassLabel]) -> bool:
     """Whether classes are such as can be agreed on: numbers or text, each once, in order."""
     numbers = all(not isinstance(label, str) and np.isfinite(label) for label in classes)
     one_kind = numbers or all(isinstance(label, str) for label in classes)
-    return one_kind and list(classes) == sorted(set(classes), key=lambda label: (label,))
+    return one_kind and tuple(classes) == _ordered(set(classes))
+
+
+def _ordered(found: set[ClassLabel]) -> tuple[ClassLabel, ...]:
+    return tuple(sorted(found, key=lambda label: (label,)))
 
 
 def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:
@@ -85,7 +89,7 @@ def _classes(goal: Goal, said: Mapping[str, Facts]) -> tuple[ClassLabel, ...]:
         raise DataError("The labels of all parties hold one class only; a classifier needs at least two.")
     if len(found) > MOST_CLASSES:
         raise DataError(f"The labels hold {len(found)} classes, more than {MOST_CLASSES}; is this a regression?")
-    return tuple(sorted(found, key=lambda label: (label,)))
+    return _ordered(found)
 
 
 def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:

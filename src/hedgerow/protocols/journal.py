@@ -162,11 +162,10 @@ class Journal:
     def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
         """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.
 
-        Of the same round, `answer` has decided; for others than fewer it cannot have been.
+        Of the same round, `answer` has decided.
         """
         rounds, now = self.gradients.setdefault(gradients.hex(), {}), tuple(parties)
-        before = rounds.get(round_, now)
-        if any(known != now for other, known in rounds.items() if other != round_) or not set(now) <= set(before):
+        if any(before != now for other, before in rounds.items() if other != round_):
             raise PrivacyError(
                 f"In round {round_} this party's gradients are those of an earlier round, in which other parties took "
                 "part: the trees change nothing. The difference of the two sums would show single parties' rows, so "

@@ -58,7 +58,7 @@ class Unsummed(NamedTuple):
     adds: Sequence[Adding] = ()
     """What is to be added to the scores of its rows before."""
 
-    def leaving(self) -> tuple[NDArray[np.int64], tuple[NDArray[np.uint8], NDArray[np.bool_], bytes]] | None:
+    def leaving(self) -> tuple[NDArray[np.int64], masks.PadKeys] | None:
         """What the sums leave with where the kernel that makes them hides them too, so that no others exist here."""
         return None if self.pads is None or self.rows.spreads else (self.beside, masks.keys(self.pads))
 

@@ -55,7 +55,7 @@ class CutSearch:
 
     def fits(self, counts: I64) -> bool:
         """Whether the rows of every cell that was asked for are those counted of its parts."""
-        return bool((counts.reshape(-1, 1 << DIGIT_BITS).sum(axis=1) == self.cells.rows[self.wanted]).all())
+        return _adds_up(counts, self.cells.rows[self.wanted])
 
     def tell(self, counts: I64) -> None:
         """What was counted of what was asked for last, in the same order."""
@@ -85,6 +85,11 @@ class CutSearch:
         return _native.wanted_cells(self._known(), self.max_bin)
 
 
+def _adds_up(counts: I64, rows: I64) -> bool:
+    """Whether counts of every value of the next digit are those of cells with so many rows."""
+    return np.array_equal(counts.reshape(-1, 1 << DIGIT_BITS).sum(axis=1), rows)
+
+
 def digits(cells: _Cells) -> Prefixes:
     """The next digit of each cell, every value it can take."""
     every = np.arange(1 << DIGIT_BITS)
@@ -103,15 +108,17 @@ class RangeSearch:
 
     def __init__(self, column: int) -> None:
         self.column, self.ends, self.bits = column, [0], KEY_BITS
+        self.rows: I64 | None = None
+        """Of both ends, once they are known."""
 
     def ask(self) -> Prefixes:
         """The prefixes to be counted next; none when both ends are known."""
         ends = np.array(self.ends if self.bits else [], np.int64)
         return digits(_Cells(np.full_like(ends, self.column), ends, np.full_like(ends, self.bits), ends))
 
-    def fits(self, counts: I64) -> bool:  # noqa: ARG002  # how many rows there are is not known here
-        """Anything does: the search ends with the last digit, whatever is told."""
-        return True
+    def fits(self, counts: I64) -> bool:
+        """Whether the rows of both ends are those counted of their parts; anything fits at first."""
+        return self.rows is None or _adds_up(counts, self.rows)
 
     def tell(self, counts: I64) -> None:
         """Keeps the first and the last prefix that any row has."""
@@ -120,6 +127,7 @@ class RangeSearch:
         self.bits -= DIGIT_BITS
         starts = asked.prefix[found].astype(np.int64) << self.bits
         self.ends = sorted({int(starts[0]), int(starts[-1])}) if len(found) else []
+        self.rows = counts[np.unique(found[[0, -1]])] if len(found) else counts[:0]
 
     def range(self) -> tuple[float, float] | None:
         """The least and the greatest value; None where no row has one."""

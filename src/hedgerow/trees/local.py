@@ -177,8 +177,9 @@ class LocalRows:
         self.unseen = 0
         """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
         self.parts: list[Part] = []
-        s, factors = settings, (1 / settings.scales.wide[0], 1 / settings.scales.wide[1], settings.constant_hessian)
+        s, wide = settings, settings.scales.wide
         self._draw = Draw(s.subsample, s.seed, s.average)
+        factors = (1 / wide[0], 1 / wide[1], s.constant_hessian)
         self._begins: Gradients = ((s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights)
 
     def start_round(self, round_: int) -> None:
