@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::lattice::merge::{self, SWITCH, SWITCH_PACKED};
+use crate::lattice::proof;
 use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES, Sealed};
 use crate::lattice::sums::{self, APART, Asked, Keys, Layout};
 use crate::python::{Threads, ensure, run, wrong};
@@ -72,6 +73,45 @@ fn lattice_read_public<'py>(
     let seed = seed_of(seed)?;
     ensure(packed.len() == PRIMES * PACKED, "a public key has a wrong size")?;
     Ok(run(py, || seal::read_public(packed, &seed))?.map(|key| key.into_pyarray(py)))
+}
+
+/// Bytes of a proof that a key of this ring is well formed.
+#[pyfunction]
+fn lattice_proof_bytes(n: usize) -> PyResult<usize> {
+    ensure(n == N || n == 2 * N, "a ring has 4096 or 8192 coefficients")?;
+    Ok(proof::proof_len(n))
+}
+
+/// A proof that the public key is well formed.
+#[pyfunction]
+fn lattice_prove_key<'py>(
+    py: Python<'py>,
+    own_secret: Words<'py>,
+    packed: &[u8],
+    seed: &[u8],
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (secret, seed) = (key(&own_secret)?, seed_of(seed)?);
+    ensure(packed.len() == PRIMES * PACKED, "a public key has a wrong size")?;
+    let proof = run(py, || {
+        let public = seal::read_public(packed, &seed)?;
+        Some(seal::statement(&[&seed, packed], &public).prove(&secret[..N], n_threads.get()))
+    })?;
+    proof.map(|proof| PyBytes::new(py, &proof)).ok_or_else(|| wrong("a public key holds a number that is too large"))
+}
+
+/// Whether a public key as `lattice_read_public` gives it is proven well formed.
+#[pyfunction]
+fn lattice_is_proven<'py>(
+    py: Python<'py>,
+    public: Words<'py>,
+    packed: &[u8],
+    seed: &[u8],
+    proof: &[u8],
+    n_threads: Threads,
+) -> PyResult<bool> {
+    let (public, seed) = (key(&public)?, seed_of(seed)?);
+    run(py, || seal::statement(&[&seed, packed], public).holds(proof, n_threads.get()))
 }
 
 fn ensure_steps(steps: &[usize]) -> PyResult<()> {
@@ -357,6 +397,9 @@ pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(lattice_new_secret, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_public_half, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_read_public, m)?)?;
+    m.add_function(wrap_pyfunction!(lattice_proof_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(lattice_prove_key, m)?)?;
+    m.add_function(wrap_pyfunction!(lattice_is_proven, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_switch_halves, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_read_switch, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_seal_rows, m)?)?;

@@ -95,6 +95,28 @@ fn slots_new_key<'py>(py: Python<'py>, seed: &[u8]) -> PyResult<(Bound<'py, PyAr
     Ok((own_secret.into_pyarray(py), PyBytes::new(py, &public)))
 }
 
+/// A proof that the public half is well formed.
+#[pyfunction]
+fn slots_prove_key<'py>(
+    py: Python<'py>,
+    own_secret: PyReadonlyArray1<'py, i8>,
+    half: &[u8],
+    seed: &[u8],
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (own_secret, seed) = (own_secret.as_slice().map_err(wrong)?, seed_of(seed)?);
+    ensure(own_secret.len() == N && half.len() == PRIMES.len() * BYTES, "a key has another size")?;
+    Ok(PyBytes::new(py, &run(py, || slots::prove(own_secret, half, &seed, n_threads.get()))?))
+}
+
+/// Whether a public half is proven well formed.
+#[pyfunction]
+fn slots_is_proven(py: Python<'_>, half: &[u8], seed: &[u8], proof: &[u8], n_threads: Threads) -> PyResult<bool> {
+    let seed = seed_of(seed)?;
+    ensure(half.len() == PRIMES.len() * BYTES, "a key has another size")?;
+    run(py, || slots::is_proven(half, &seed, proof, n_threads.get()))
+}
+
 #[pyfunction]
 fn slots_seal<'py>(
     py: Python<'py>,
@@ -283,6 +305,8 @@ fn slots_key_coefficients<'py>(
 
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(slots_new_key, m)?)?;
+    m.add_function(wrap_pyfunction!(slots_prove_key, m)?)?;
+    m.add_function(wrap_pyfunction!(slots_is_proven, m)?)?;
     m.add_function(wrap_pyfunction!(slots_seal, m)?)?;
     m.add_function(wrap_pyfunction!(slots_seal_public, m)?)?;
     m.add_function(wrap_pyfunction!(slots_sums, m)?)?;

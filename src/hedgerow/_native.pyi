@@ -39,8 +39,11 @@ __all__ = [
     "lattice_check_rows",
     "lattice_check_sums",
     "lattice_group_sums",
+    "lattice_is_proven",
     "lattice_new_secret",
     "lattice_open_sums",
+    "lattice_proof_bytes",
+    "lattice_prove_key",
     "lattice_public_half",
     "lattice_read_public",
     "lattice_read_switch",
@@ -74,9 +77,11 @@ __all__ = [
     "slots_coefficients",
     "slots_combine",
     "slots_filter",
+    "slots_is_proven",
     "slots_key_coefficients",
     "slots_new_key",
     "slots_open",
+    "slots_prove_key",
     "slots_seal",
     "slots_seal_public",
     "slots_sums",
@@ -584,6 +589,15 @@ def lattice_public_half(own_secret: _U32, seed: bytes) -> bytes:
 def lattice_read_public(packed: bytes, seed: bytes) -> _U32 | None:
     """A public key, 4 primes x 2 x 4096 words; None if a residue is not below its prime."""
 
+def lattice_proof_bytes(n: int) -> int:
+    """The length of a proof that a public key of the ring of n coefficients, 4096 or 8192, is well formed."""
+
+def lattice_prove_key(own_secret: _U32, packed: bytes, seed: bytes, n_threads: int) -> bytes:
+    """A proof that a public key is well formed, from its secret."""
+
+def lattice_is_proven(public: _U32, packed: bytes, seed: bytes, proof: bytes, n_threads: int) -> bool:
+    """Whether a public key is proven: as it is read, and in its wire form."""
+
 def lattice_switch_halves(own_secret: _U32, seed: bytes, steps: Sequence[int], n_threads: int) -> bytes:
     """Keys for merging results at these steps, without the halves that are the seed's, packed."""
 
@@ -642,6 +656,12 @@ def lattice_open_sums(own_secret: _U32, sums: _ReturnedData, factor: tuple[int, 
 
 def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:
     """A fresh ternary secret, and the public half that belongs to it and to the seed."""
+
+def slots_prove_key(own_secret: NDArray[np.int8], half: bytes, seed: bytes, n_threads: int) -> bytes:
+    """A proof that a public half is well formed, from its secret."""
+
+def slots_is_proven(half: bytes, seed: bytes, proof: bytes, n_threads: int) -> bool:
+    """Whether a public half is proven."""
 
 def slots_seal(
     values: _I64, table: _SlotTable, own_secret: NDArray[np.int8], seed: bytes, primes: int, head: bytes, n_threads: int

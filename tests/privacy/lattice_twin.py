@@ -41,10 +41,10 @@ def is_prime(number: int) -> bool:
     return all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
-def largest_primes(count: int) -> tuple[int, ...]:
-    """The largest primes below 2^27 that are 1 modulo 16384."""
+def largest_primes(count: int, bits: int) -> tuple[int, ...]:
+    """The largest primes of so many bits that are 1 modulo 16384."""
     found: list[int] = []
-    candidate = 2**27 - 16384 + 1
+    candidate = 2**bits - 16384 + 1
     while len(found) < count:
         if is_prime(candidate):
             found.append(candidate)
@@ -243,7 +243,10 @@ def _powers(p: int, n: int, inverse: bool) -> tuple[NDArray[np.int64], NDArray[n
 def values_at_roots(poly: Poly, p: int) -> NDArray[np.int64]:
     """A polynomial's values modulo p: all terms of all of them."""
     small, large = _powers(p, len(poly), False)
-    parts = np.array([x % p for x in poly]).reshape(-1, 64) @ small % p
+    terms, exact = np.array([x % p for x in poly]).reshape(-1, 64), small.astype(np.float64)
+    # In two parts of 14 bits, so that sums of 64 products are exact in 53 bits.
+    high, low = ((part.astype(np.float64) @ exact).astype(np.int64) for part in (terms >> 14, terms & (2**14 - 1)))
+    parts = (high % p * 2**14 + low) % p
     return np.asarray((parts * large % p).sum(axis=0) % p)
 
 

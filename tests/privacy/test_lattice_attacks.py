@@ -220,8 +220,8 @@ def test_the_random_half_of_a_key_comes_from_its_seed_and_a_chosen_one_has_no_fo
     chosen_half = data[37:]
     with pytest.raises(CipherError, match="does not have the size"):
         SlotsPublicKey.read(data + chosen_half, 1)
-    other = SlotsPublicKey.read(data[:37] + SlotsSecretKey(1).public.encode()[37:], 1)
-    mine, theirs = (_native.slots_key_coefficients(key._half, key._seed) for key in (PUBLIC, other))
+    other = SlotsSecretKey(1).public._half
+    mine, theirs = (_native.slots_key_coefficients(half, PUBLIC._seed) for half in (PUBLIC._half, other))
     assert np.array_equal(mine[1::2], theirs[1::2])
     assert not np.any(mine[0] == theirs[0], axis=0)
     reseeded = _native.slots_key_coefficients(PUBLIC._half, bytes(31) + b"\1")

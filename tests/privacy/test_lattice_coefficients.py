@@ -221,7 +221,7 @@ def spoilt(data: bytes, first: int) -> dict[str, bytes]:
         "two choices": changed(data, 5, b"\x02"),
         "another plan": changed(data, 6, bytes(8)),
         "another format inside": changed(data, inner, b"HGSC"),
-        "another version inside": changed(data, inner + 4, b"\x02"),
+        "another version inside": changed(data, inner + 4, b"\x01"),
         "another kind inside": changed(data, inner + 5, b"\x03"),
         "an unknown kind inside": changed(data, inner + 5, b"\x00"),
         "another key": changed(data, inner + 6, bytes(8)),

@@ -232,15 +232,19 @@ def test_malformed_sums_are_refused(name: str) -> None:
 
 
 def spoilt_key(key: bytes) -> dict[str, bytes]:
-    head = 38
+    head = 39
     return {
         "nothing": b"",
         "a byte": b"H",
         "another mark": b"HLPX" + key[4:],
-        "another version": key[:4] + b"\2" + key[5:],
-        "another number of switching keys": key[:5] + bytes([key[5] + 1]) + key[6:],
+        "another version": key[:4] + b"\1" + key[5:],
+        "another number of switching keys": key[:6] + bytes([key[6] + 1]) + key[7:],
+        "for nothing": key[:5] + b"\0" + key[6:],
+        "for slots only": key[:5] + b"\2" + key[6:],
         "the first prime itself": key[:head] + PRIMES[0].to_bytes(4, "little") + key[head + 4 :],
         "all bits": key[:head] + b"\xff" * 27 + key[head + 27 :],
+        "another half": key[:head] + bytes(1000) + key[head + 1000 :],
+        "another proof": key[: head + 4 * 13824] + bytes(1000) + key[head + 4 * 13824 + 1000 :],
         "a byte less": key[:-1],
         "a byte more": key + b"\0",
         "without the key for slots": key[: head + 4 * 13824],

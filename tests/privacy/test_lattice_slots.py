@@ -138,7 +138,7 @@ def test_more_choices_than_there_is_room_for_are_refused() -> None:
 
 def test_a_run_that_opens_too_much_to_be_hidden_is_refused() -> None:
     plan = SlotsPlan(rows=8192, entries=1600, bound=2**14, choices=2, run_sums=2**60)
-    with pytest.raises(PrivacyError, match="do not fit 216 bits"):
+    with pytest.raises(PrivacyError, match="do not fit 214 bits"):
         slots_layout(plan)
 
 
@@ -209,7 +209,7 @@ MALFORMED = {
     "one byte less": SEALED[:-1],
     "one byte more": SEALED + b"\0",
     "another format": changed(SEALED, 0, b"HLAT"),
-    "another version": changed(SEALED, 4, b"\x02"),
+    "another version": changed(SEALED, 4, b"\x01"),
     "an unknown kind": changed(SEALED, 5, b"\x07"),
     "both halves said, one there": changed(changed(SEALED, 5, b"\x01"), 40, bytes(32)),
     "no seed": changed(SEALED, 40, bytes(32)),
@@ -248,7 +248,8 @@ BAD_KEYS = {
     "another format": changed(KEY, 0, b"HLPK"),
     "another version": changed(KEY, 4, b"\x00"),
     "a residue of ones": changed(KEY, 37, b"\xff" * 4),
-    "the last residue of ones": changed(KEY, len(KEY) - 4, b"\xff" * 4),
+    "the last residue of ones": changed(KEY, 37 + 8 * 27648 - 4, b"\xff" * 4),
+    "another proof": changed(KEY, len(KEY) - 4, bytes(4)),
     "two halves": KEY + KEY[37:],
 }
 

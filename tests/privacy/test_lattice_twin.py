@@ -19,7 +19,8 @@ RNG = np.random.default_rng(20)
 
 
 def test_both_have_the_same_primes() -> None:
-    assert twin.largest_primes(8) == lattice_bounds.PRIMES
+    wide, narrow = twin.largest_primes(6, 27), twin.largest_primes(2, 26)
+    assert (*wide[:2], *narrow, *wide[2:]) == lattice_bounds.PRIMES
 
 
 # Slots: n = 8192.
@@ -244,8 +245,9 @@ def test_returned_sums_open_with_the_twin(key: LatticeSecretKey, secret: twin.Po
 def test_switching_keys_hold_the_turned_secret_one_digit_a_prime() -> None:
     key = Lattice(link_mbit=100).new_key(2)
     secret, q = secret_of(key), RING.modulus
-    step = key.public._steps[0]
-    switch = key.public._switch.reshape(len(key.public._steps), 4, 4, 2, 4096)[0]
+    rows = key.public._rows
+    step = rows.steps[0]
+    switch = rows.switch.reshape(len(rows.steps), 4, 4, 2, 4096)[0]
     turned = twin.turned(secret, 1 + 2 * 4096 // step)
     for digit in (0, 3):
         pair = twin.Pair(*(twin.restored(switch[:, digit, half], RING) for half in (0, 1)), RING)

@@ -138,8 +138,8 @@ def test_a_refused_step_gives_nothing_and_the_round_has_to_begin_again():
 def test_a_number_may_carry_the_sides_of_a_row_at_every_cut_and_all_of_them_are_counted():
     keys = []
 
-    def new_key(cipher, threads, make=Lattice.new_key):
-        keys.append(make(cipher, threads))
+    def new_key(cipher, threads, make=Lattice.new_key, **uses):
+        keys.append(make(cipher, threads, **uses))
         return keys[-1]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -196,7 +196,8 @@ def test_a_run_without_hidden_rows_knows_none_of_this():
 
 def test_a_run_begins_with_as_many_sums_as_it_opens():
     party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
-    refuses(party, replace(request, run_sums=request.run_sums // 4), "sizes do not fit")
+    for run_sums in (request.run_sums // 4, request.run_sums + 1):
+        refuses(party, replace(request, run_sums=run_sums), "sizes are not those of the plan")
 
 
 # The plan

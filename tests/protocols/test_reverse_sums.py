@@ -169,11 +169,16 @@ def test_growing_the_last_tree_again_and_again_ends_when_twice_the_sums_of_the_p
     assert attacker.sums <= most
 
 
-def test_announcing_more_sums_does_not_give_more():
+@pytest.mark.parametrize("size", ["run_sums", "bound", "groups", "columns"])
+def test_sizes_that_decide_how_much_a_sum_carries_are_the_plans(size):
+    """A wider or narrower layout than the plan's would let a sum carry more than this party writes down."""
     attacker = Attacker()
-    attacker.begin = msgspec.structs.replace(attacker.begin, run_sums=4 * attacker.begin.run_sums)
-    attacker.say(attacker.begin)
-    assert attacker.passive.most_sums == REPEATS * needed(attacker.passive)
+    for change in (4, 0.25):
+        other = {size: int(change * getattr(attacker.begin, size))}
+        if size == "groups":
+            other["run_sums"] = int(change * attacker.begin.run_sums)
+        with pytest.raises(ProtocolError, match=r"sizes are not those of the plan|sizes do not fit"):
+            attacker.say(msgspec.structs.replace(attacker.begin, **other))
 
 
 def test_without_a_count_the_attack_goes_on():

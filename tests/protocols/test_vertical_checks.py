@@ -9,7 +9,7 @@ import pytest
 from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import DataError, ParameterError, PrivacyError
+from hedgerow.errors import DataError, PrivacyError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.wire import encode
@@ -191,7 +191,12 @@ def test_a_round_is_ended_that_was_begun():
         ({"n_trees": 0}, "sizes do not fit"),
         ({"n_trees": 10**9}, "sizes do not fit"),
         ({"groups": 1}, "sizes do not fit"),
-        ({"run_sums": 1}, "sizes do not fit"),
+        ({"groups": 2**40}, "sizes do not fit"),
+        ({"columns": 2**40}, "sizes do not fit"),
+        ({"run_sums": 1}, "sizes are not those of the plan"),
+        ({"bound": 0}, "sizes are not those of the plan"),
+        ({"bound": -5}, "sizes are not those of the plan"),
+        ({"bound": 2**62 + 1}, "sizes are not those of the plan"),
         ({"columns": -1}, "sizes do not fit"),
         ({"done": 1}, "trees that this party did not help to grow"),
         ({"done": 2**63}, "trees that this party did not help to grow"),
@@ -203,18 +208,10 @@ def test_a_run_begins_with_sizes_that_fit(change, match):
     refuses(party, replace(request, **change), match)
 
 
-@pytest.mark.parametrize("bound", [0, -5, 2**62 + 1])
-def test_sizes_that_no_row_could_be_sealed_with_are_refused_and_the_right_ones_are_taken_then(bound):
-    party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
-    with pytest.raises(ParameterError, match=r"bound of at least 1|does not fit 62 bits"):
-        party.answer(encode(replace(request, bound=bound)))
-    assert party.answer(encode(request))
-
-
 def test_a_run_goes_on_only_with_the_same_sizes_and_after_the_last_trees():
     party, request = stopped(lambda r: isinstance(r, m.KeepPart))
     begun = party.passive.begun
-    refuses(party, replace(begun, done=2, bound=begun.bound * 2), "changes the sizes")
+    refuses(party, replace(begun, done=2, columns=begun.columns + 1), "changes the sizes")
     refuses(party, replace(begun, done=0), "trees that this party did not help to grow")
     assert party.answer(encode(replace(begun, done=1)))
     assert request.n_trees == 2
@@ -275,9 +272,9 @@ def test_trees_of_a_round_are_as_many_as_the_goal_or_the_policy_allows(goal, mos
     plan = {"method": "vertical", "protection": "plain", "active": "party1"}
     fed = Federation(parties, TINY, goal, policy=policy, **plan)
     request = until(fed, lambda r: isinstance(r, m.BeginSealed))
-    party, more = fed.parties["party2"], {"run_sums": 100 * request.run_sums}
-    refuses(party, replace(request, n_trees=most + 1, **more), "sizes do not fit")
-    assert party.answer(encode(replace(request, n_trees=most, **more)))
+    party, more = fed.parties["party2"], request.run_sums // request.n_trees
+    refuses(party, replace(request, n_trees=most + 1, run_sums=more * (most + 1)), "sizes do not fit")
+    assert party.answer(encode(replace(request, n_trees=most, run_sums=more * most)))
 
 
 def test_a_party_that_goes_on_with_other_cut_points_is_refused():

@@ -1,11 +1,14 @@
-//! Exact sums under a lattice cipher (BFV over rings of 4096 or 8192 coefficients, primes of 27 bits).
+//! Exact sums under a lattice cipher (BFV over rings of 4096 or 8192 coefficients, primes of 26 and 27 bits).
 //!
-//! `ring` has the primes and transforms, `products` sums of products, `random` every sampler, `pack` the wire form of
+//! `ring` has the primes and transforms, `products` sums of products, `random` and `gaussian` every sampler, `proof` the
+//! proof that a key is well formed, `pack` the wire form of
 //! residues. Nothing here knows a plan: sizes, scales and widths of floods come from the caller.
 
+pub mod gaussian;
 pub mod merge;
 pub mod pack;
 pub mod products;
+pub mod proof;
 pub mod random;
 pub mod ring;
 #[cfg(target_arch = "x86_64")]

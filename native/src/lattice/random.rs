@@ -46,13 +46,13 @@ impl Stream {
         Self { cipher: ChaCha12::new(seed.into(), &nonce.into()), bytes: Vec::new() }
     }
 
-    fn draw(&mut self, n: usize) -> &[u8] {
+    pub(super) fn draw(&mut self, n: usize) -> &[u8] {
         self.bytes.resize(n, 0);
         self.cipher.write_keystream(&mut self.bytes);
         &self.bytes
     }
 
-    /// Uniform residues: 27 bits each, those thrown away that are not below the prime.
+    /// Uniform residues: as many bits as the prime has, those thrown away that are not below it.
     pub fn uniform(&mut self, prime: &Prime, out: &mut [u32]) {
         let mut found = 0;
         while found < out.len() {
@@ -99,13 +99,13 @@ impl Stream {
 }
 
 dispatched! {
-    /// The low 27 bits of as many words as there is room for, without those that are not below p; returns how many stay.
+    /// The low bits of as many words as there is room for, without those that are not below p; returns how many stay.
     pub fn keep_below(out: &mut [u32], words: &[u8], p: u32) -> usize {
-        let mut found = 0;
+        let (mut found, mask) = (0, p.next_power_of_two() - 1);
         for eight in words.as_chunks::<32>().0 {
             let eight: [u32; 8] = std::array::from_fn(|i| {
                 let word = [eight[4 * i], eight[4 * i + 1], eight[4 * i + 2], eight[4 * i + 3]];
-                u32::from_le_bytes(word) & ((1 << 27) - 1)
+                u32::from_le_bytes(word) & mask
             });
             let largest = eight.iter().fold(0, |a: u32, &b| a.max(b));
             if largest < p {
@@ -119,7 +119,7 @@ dispatched! {
             }
         }
         for word in words.as_chunks::<32>().1.as_chunks::<4>().0 {
-            let x = u32::from_le_bytes(*word) & ((1 << 27) - 1);
+            let x = u32::from_le_bytes(*word) & mask;
             out[found] = x;
             found += usize::from(x < p);
         }

@@ -1,4 +1,4 @@
-//! Arithmetic modulo X^n + 1 and a prime of 27 bits, n = 4096 or 8192.
+//! Arithmetic modulo X^n + 1 and a prime of at most 27 bits, n = 4096 or 8192.
 //!
 //! Residues are u32 below the prime, unless a line says otherwise. A transform gives a polynomial's values at the odd
 //! powers of a root, in an order of our own (`exponents`), the same on every CPU: it is part of the wire form.
@@ -16,10 +16,10 @@ use crate::portable::dispatched;
 #[cfg(target_arch = "x86_64")]
 use crate::portable::has_avx2;
 
-/// The largest primes of 27 bits that are 1 modulo 16384. Four of them (108 bits) serve n = 4096, up to eight (216 bits)
-/// n = 8192; the HE standard allows 109 and 218 bits for 128-bit security with a ternary secret.
+/// Primes that are 1 modulo 16384: the two largest of 27 bits, the two largest of 26, then again of 27. The first four
+/// (106 bits) serve n = 4096, up to all eight (214 bits) n = 8192; `lattice_bounds` says which limits these keep.
 pub const PRIMES: [u32; 8] =
-    [133_857_281, 133_644_289, 133_611_521, 133_513_217, 133_251_073, 132_825_089, 132_759_553, 132_710_401];
+    [133_857_281, 133_644_289, 67_043_329, 66_994_177, 133_611_521, 133_513_217, 133_251_073, 132_825_089];
 
 pub fn power(base: u32, mut exponent: u64, p: u32) -> u32 {
     let (mut square, mut result) = (u64::from(base) % u64::from(p), 1);
@@ -389,8 +389,12 @@ mod tests {
     #[test]
     fn the_primes_are_the_largest_that_fit() {
         let is_prime = |n: u32| (2..).take_while(|i| i * i <= n).all(|i| !n.is_multiple_of(i));
-        let found = (1..).map(|i| (1u32 << 27) + 1 - 16_384 * i).filter(|&p| is_prime(p)).take(8);
-        assert!(found.eq(PRIMES));
+        let largest = |bits: u32| (1..).map(move |i| (1u32 << bits) + 1 - 16_384 * i).filter(move |&p| is_prime(p));
+        let (mut of_27, of_26) = (largest(27), largest(26).take(2));
+        let found: Vec<u32> = of_27.by_ref().take(2).chain(of_26).collect();
+        assert!(found.into_iter().chain(of_27.take(4)).eq(PRIMES));
+        let bits = |primes: &[u32]| primes.iter().map(|&p| f64::from(p).log2()).sum::<f64>();
+        assert!(bits(&PRIMES[..4]) < 106.0 && bits(&PRIMES) < 214.0);
     }
 
     #[test]

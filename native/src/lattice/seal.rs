@@ -6,6 +6,7 @@
 //! What handles the secret key does the same steps for every key and value: no branch and no look-up depends on them.
 
 use super::pack::{pack, packed_len, unpack};
+use super::proof::Statement;
 use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below};
 use crate::portable::dispatched;
@@ -132,6 +133,12 @@ pub fn read_public(packed: &[u8], seed: &Seed) -> Option<Vec<u32>> {
         }
     }
     Some(key)
+}
+
+/// What a proof of the public key is about: `wire` are its seed and its packed half.
+pub fn statement<'a>(wire: &'a [&'a [u8]], public: &[u32]) -> Statement<'a> {
+    let half = |first: usize| public[first..].chunks(N).step_by(2).flatten().copied().collect();
+    Statement { primes: &Ring::of_4096().primes, wire, b: half(0), a: half(N) }
 }
 
 /// The rows of one ciphertext: lane and block of `values` (lanes x rows).

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use answering::{Leaving, filter, sums};
-pub use keys::{Public, new_key};
+pub use keys::{Public, is_proven, new_key, prove};
 pub use opening::open;
 pub use sealing::{seal, seal_public};
 

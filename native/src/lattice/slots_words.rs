@@ -49,9 +49,9 @@ dispatched! {
 }
 
 dispatched! {
-    /// Adds small signed numbers times a factor.
+    /// Adds signed numbers, smaller than 2p, times a factor.
     pub fn add_lifted(x: &mut [u32], values: &[i32], factor: Factor, p: u32) {
-        x.iter_mut().zip(values).for_each(|(x, &value)| *x = below(*x + factor.times(lifted(value, p), p), p));
+        x.iter_mut().zip(values).for_each(|(x, &value)| *x = below(*x + factor.times(lifted(value, 2 * p), p), p));
     }
 }
 
@@ -141,7 +141,7 @@ pub fn drop_primes(half: &mut Vec<Vec<u32>>, left: usize, primes: &[Prime]) {
 }
 
 dispatched! {
-    /// (x - the representative of `top` modulo `last` nearest to zero) / last, for primes that lie close together.
+    /// (x - the representative of `top` modulo `last` nearest to zero) / last, for primes of which none is twice another.
     pub fn divide(x: &mut [u32], top: &[u32], last: u32, inverse: Factor, p: u32) {
         for (x, &top) in x.iter_mut().zip(top) {
             *x = inverse.times(*x + p.wrapping_sub(centred(top, last) as u32), p);

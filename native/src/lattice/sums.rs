@@ -330,6 +330,8 @@ impl<'a> Job<'a> {
         own.ternary(&mut fresh.u);
         own.errors(&mut fresh.e1);
         own.errors(&mut fresh.e2);
+        // Twice an encryption of zero: a proven key is known to be well formed only when doubled.
+        fresh.u.iter_mut().chain(&mut fresh.e2).for_each(|x| *x *= 2);
         own.wide(self.layout.flood_bits, &mut fresh.flood);
         fresh
     }

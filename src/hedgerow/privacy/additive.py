@@ -166,8 +166,11 @@ class Cipher(Protocol):
         """Whether rows are best sealed once and asked about in any nodes, or anew, node after node, for every level."""
         ...
 
-    def new_key(self, threads: int) -> SecretKey:
-        """A fresh key from the system's generator; what is done with it shares so many threads."""
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> SecretKey:
+        """A fresh key from the system's generator; what is done with it shares so many threads.
+
+        One that is not for rows, or not for slots, may be smaller.
+        """
         ...
 
     def read_public_key(self, data: bytes, threads: int) -> PublicKey:

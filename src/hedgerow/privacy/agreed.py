@@ -48,8 +48,11 @@ class RowsPlan:
     """Largest absolute value that the answering side may add to a sum (a mask, noise)."""
     parts: int = 1
     """How many returned sums may be added to one another before they are opened."""
+    by_holder: bool = False
+    """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
 
     def __post_init__(self) -> None:
+        _ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
         _ensure(self.rows >= 1 and self.groups >= 1, "A plan for sums by group needs at least one row and one group.")
         _ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
         _ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
@@ -94,6 +97,8 @@ class SlotsPlan:
     """How many returned sums may be added to one another before they are opened."""
     sums_only: bool = False
     """Whether rows' sums are all that will be asked for: no filter, no single entry. Few rows then take fewer bytes."""
+    by_holder: bool = False
+    """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
 
     def __post_init__(self) -> None:
         _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
@@ -220,8 +225,15 @@ def ensure_single_entries(plan: SlotsPlan) -> None:
 def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     """A plan in eight bytes, so that a wire form tells for which it was made; with `any_nodes`, whatever is asked."""
     own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
-    told = tuple(x for x in astuple(own) if x != ())  # what is not said of channels changes no digest
+    *said, by_holder = astuple(own)
+    # What is not said of channels, or of who seals, changes no digest.
+    told = tuple(x for x in said if x != ()) + (("by holder",) if by_holder else ())
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
+
+
+def ensure_not_by_holder(plan: RowsPlan | SlotsPlan) -> None:
+    """Refuses to seal with the public key what the key holder alone seals."""
+    _ensure(not plan.by_holder, "The plan lets nobody but the key holder seal; its secret key is needed.")
 
 
 def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -> None:

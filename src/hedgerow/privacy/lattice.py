@@ -5,16 +5,15 @@ sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice_slots`, o
 Who sees what:
 
 - the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
-  (RLWE, parameters within the HE standard's table for 128 bits; for switching keys also circular security);
+  (RLWE, moduli below those of the HE standard's table for 128 bits; for switching keys also circular security);
 - the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it,
   and of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole
-  run (`lattice_bounds`) nothing else about the choices. The public key's random half is expanded from a seed by the
-  side that uses it, because a chosen one would void this.
+  run (`lattice_bounds`) nothing else about the choices. A key holder that seals what it should not reads at most what
+  the wanted coefficients can carry: its key is proven to be well formed (`lattice_key`).
 """
 
 import hashlib
 import secrets
-import struct
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_coefficients as coefficients
+from hedgerow.privacy import lattice_key as keys
 from hedgerow.privacy import lattice_layout as layouts
 from hedgerow.privacy import lattice_wire as wire
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
@@ -32,6 +32,7 @@ from hedgerow.privacy.agreed import (
     RowsPlan,
     Selection,
     SlotsPlan,
+    ensure_not_by_holder,
     ensure_opened,
     ensure_plus,
     ensure_row_values,
@@ -39,7 +40,7 @@ from hedgerow.privacy.agreed import (
     plan_digest,
 )
 from hedgerow.privacy.lattice_coefficients import CoefficientSlots
-from hedgerow.privacy.lattice_layout import POLYNOMIAL_BYTES, RowsLayout, rows_layout
+from hedgerow.privacy.lattice_layout import RowsLayout, rows_layout
 from hedgerow.privacy.lattice_rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
@@ -48,9 +49,6 @@ from hedgerow.privacy.lattice_slots_choice import in_coefficients
 Slots = LatticeSlots | CoefficientSlots
 """Sealed slots, in whichever layout their plan has."""
 
-_KEY = struct.Struct("<4sBB32s")
-_HALF_BYTES = 4 * POLYNOMIAL_BYTES
-_SWITCH_BYTES = 16 * POLYNOMIAL_BYTES
 RETURNED_BITS = 54
 """Of a coefficient that returns: two primes of 27 bits."""
 
@@ -58,32 +56,31 @@ RETURNED_BITS = 54
 class LatticePublicKey:
     """What everybody may have; see `additive.PublicKey`."""
 
-    def __init__(self, link_mbit: float | None, encoded: bytes, threads: int) -> None:
-        """From the wire form; one that is malformed is a CipherError."""
+    def __init__(self, link_mbit: float | None, encoded: bytes, threads: int, own: bool = False) -> None:
+        """From the wire form; one that is malformed is a CipherError. An `own` key's proof was just made."""
         self._link_mbit, self._encoded, self.threads = link_mbit, encoded, threads
         self.name = hashlib.sha256(encoded).digest()[: wire.NAME_BYTES]
         """Names the key in what is sealed under it."""
-        self._steps = () if link_mbit is None else layouts.SWITCH_STEPS
-        switches = _KEY.size + _HALF_BYTES
-        slots = switches + len(self._steps) * _SWITCH_BYTES
-        if len(encoded) <= slots:
-            raise CipherError("A lattice public key is shorter than such a key; the run stops.")
-        mark, version, steps, seed = _KEY.unpack_from(encoded)
-        if mark != b"HLPK" or version != wire.VERSION or steps != len(self._steps):
-            raise CipherError("A public key is of another cipher, version or link than was agreed on; the run stops.")
-        public = _native.lattice_read_public(encoded[_KEY.size : switches], seed)
-        switch = _native.lattice_read_switch(encoded[switches:slots], seed, self._steps, threads)
-        if public is None or switch is None:
-            raise CipherError("A lattice public key holds a number that is not below its prime; the run stops.")
-        self._public, self._switch = public, switch
-        self._slots = SlotsPublicKey.read(encoded[slots:], threads)
+        self._keys = keys.read(encoded, link_mbit, threads, own)
 
     def __repr__(self) -> str:
         return f"LatticePublicKey({self.name.hex()})"
 
     def encode(self) -> bytes:
-        """The wire form: seeds, the other halves, switching keys for merging, the key for slots."""
+        """The wire form; see `lattice_key`."""
         return self._encoded
+
+    @property
+    def _rows(self) -> keys.RowsKey:
+        if self._keys.rows is None:
+            raise CipherError("A lattice public key is not for sums by group, and these are asked for; the run stops.")
+        return self._keys.rows
+
+    @property
+    def _slots(self) -> SlotsPublicKey:
+        if self._keys.slots is None:
+            raise CipherError("A lattice public key is not for sums by slot, and these are asked for; the run stops.")
+        return self._keys.slots
 
     def layout(self, plan: RowsPlan, by_public_key: bool) -> RowsLayout:
         """How rows of this plan are sealed and their sums returned."""
@@ -91,11 +88,12 @@ class LatticePublicKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
+        ensure_not_by_holder(plan)
         ensure_row_values(values, plan)
         layout = self.layout(plan, by_public_key=True)
         head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
         native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
-        return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._public, *native))
+        return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._rows.public, *native))
 
     def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
         """What sealed rows say of themselves."""
@@ -107,11 +105,13 @@ class LatticePublicKey:
         if told.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
             raise CipherError("Sealed data are not rows, or have more parts than the plan allows; the run stops.")
         seeded = told.kind == wire.SEEDED_ROWS
+        if plan.by_holder and not seeded:
+            raise CipherError("Sealed rows come without a seed, where the key holder alone seals; the run stops.")
         if seeded and told.parts > 1:
             raise CipherError("Sealed rows that were added up cannot have one seed; the run stops.")
         layout = self.layout(plan, told.kind == wire.PUBLIC_ROWS)
         head = self.rows_head(told.kind, plan, layout, told.parts)
-        size = head.second * layout.lanes * _HALF_BYTES
+        size = head.second * layout.lanes * keys.HALF_BYTES
         wire.ensure_wire(data, head, layout, wire.SEED_BYTES + size if seeded else 2 * size)
         rows = LatticeRows(plan, layout, head, self, data)
         if not _native.lattice_check_rows(rows.sealed, self.threads):
@@ -146,7 +146,7 @@ class LatticePublicKey:
         kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
         head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
-            (self._public, self._switch_for(layout)),
+            (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
             rows.sealed,
             Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64)),
             Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts)),
@@ -170,14 +170,6 @@ class LatticePublicKey:
             raise ParameterError("A selection has more groups or columns than the plan.")
         ones = layout.ones(int(np.diff(nodes.starts).max()), layout.columns_together(selection.widths))
         layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
-
-    def _switch_for(self, layout: RowsLayout) -> NDArray[np.uint32]:
-        """The switching keys of a layout's merges, which lie together."""
-        if not layout.merges:
-            return self._switch[:0]
-        size = len(self._switch) // len(self._steps)
-        first = self._steps.index(layout.step)
-        return self._switch[first * size : (first + layout.merges) * size]
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
         """Seals rows x entries; whoever holds the secret key can read them one by one."""
@@ -218,15 +210,12 @@ class LatticeSecretKey:
     public: LatticePublicKey
     """What may be sent."""
 
-    def __init__(self, link_mbit: float | None, threads: int) -> None:
-        steps = () if link_mbit is None else layouts.SWITCH_STEPS
-        seed = secrets.token_bytes(wire.SEED_BYTES)
+    def __init__(self, link_mbit: float | None, threads: int, rows: bool = True, slots: bool = True) -> None:
         self._own_secret = _native.lattice_new_secret()
-        self._own_slots = SlotsSecretKey(threads)
-        half = _native.lattice_public_half(self._own_secret, seed)
-        switch = _native.lattice_switch_halves(self._own_secret, seed, steps, threads)
-        head = _KEY.pack(b"HLPK", wire.VERSION, len(steps), seed)
-        self.public = LatticePublicKey(link_mbit, head + half + switch + self._own_slots.public.encode(), threads)
+        self._own_slots = SlotsSecretKey(threads) if slots else None
+        of_rows = keys.new_rows_key(self._own_secret, link_mbit, threads) if rows else b""
+        of_slots = b"" if self._own_slots is None else self._own_slots.public.encode()
+        self.public = LatticePublicKey(link_mbit, keys.encoded(of_rows, of_slots, link_mbit), threads, own=True)
 
     def __repr__(self) -> str:
         return "LatticeSecretKey()"
@@ -255,13 +244,19 @@ class LatticeSecretKey:
         """As with the public key, quicker and smaller."""
         if self.public.in_coefficients(plan):
             return coefficients.seal(self, values, plan)
-        return self._own_slots.seal_slots(values, plan)
+        return self._slots.seal_slots(values, plan)
+
+    @property
+    def _slots(self) -> SlotsSecretKey:
+        if self._own_slots is None:
+            raise ParameterError("This key was made for sums by group only.")
+        return self._own_slots
 
     def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
         if isinstance(sealed, CoefficientSlots):
             return coefficients.open_slots(self, sealed)
-        return self._own_slots.open_slots(of_kind(sealed, LatticeSlots))
+        return self._slots.open_slots(of_kind(sealed, LatticeSlots))
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
@@ -286,12 +281,16 @@ class Lattice:
         """Rows are best sealed anew for every level, node after node."""
         return False
 
-    def new_key(self, threads: int) -> LatticeSecretKey:
-        """A fresh key from the system's generator; what is done with it shares so many threads."""
-        return LatticeSecretKey(self.link_mbit, threads)
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> LatticeSecretKey:
+        """A fresh key from the system's generator, with proofs that it is well formed."""
+        return LatticeSecretKey(self.link_mbit, threads, rows, slots)
+
+    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
+        """The length of a public key's wire form."""
+        return keys.key_bytes(self.link_mbit, rows, slots)
 
     def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
-        """A public key from its wire form; one that is malformed or of other parameters is a CipherError."""
+        """A public key from its wire form; one that is malformed, of other parameters or unproven is a CipherError."""
         return LatticePublicKey(self.link_mbit, data, threads)
 
     def room(self, plan: RowsPlan, groups: int) -> int:

@@ -16,6 +16,12 @@ was drawn at random, d^2 becomes its mean. The total variation distance is at mo
 It grows with the square root of what a run opens, not with all of it. The mean of d^2 is over errors that an honest key
 holder draws as it should, and over the answering side's own randomness; choices do not depend on either.
 
+**If the key holder cheats.** It may seal anything, and choose a key that is not as it should be. A key comes with a
+proof (`native/src/lattice/proof.rs`) that 2 b = e - a s with s and e of bounded length, far longer than honest ones.
+An answer hides with twice an encryption of zero, (2 b u, 2 a u + 2 e2), so that with these s and e its first half is
+that of the sealed numbers, plus e u - s e2, plus the flood, and its second half looks uniform (RLWE in u). The flood
+hides e u - s e2, too, up to `PROVEN_BITS`; what remains is what the wanted coefficients can carry, whatever was sealed.
+
 **Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
 two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
 value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding, c1 being as good
@@ -24,11 +30,13 @@ as uniform because of the encryption of zero in it).
 
 import math
 
-PRIMES = (133857281, 133644289, 133611521, 133513217, 133251073, 132825089, 132759553, 132710401)
-"""The largest of 27 bits that are 1 modulo 16384; `native/src/lattice/ring.rs` has the same."""
+PRIMES = (133857281, 133644289, 67043329, 66994177, 133611521, 133513217, 133251073, 132825089)
+"""1 modulo 16384; `native/src/lattice/ring.rs` has the same."""
 
 STANDARD_BITS = {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438}
-"""The HE standard's table: the largest modulus, in bits, for 128-bit security with a ternary secret."""
+"""The HE standard's table of 2018: the largest modulus, in bits, for 128-bit security with a ternary secret."""
+CAUTIOUS_BITS = {4096: 106, 8192: 214}
+"""Our moduli. Newer estimates allow some three bits less than the table; these keep to them."""
 
 N = 4096
 Q = math.prod(PRIMES[:4])
@@ -43,12 +51,23 @@ SMOOTHNESS = 0.6
 """h times 4^w."""
 MOST_FLOOD = 99
 """Bits of each of a flood's integers: what the sampler draws."""
+PROVEN_BITS = 20
+"""What a key holder that cheats with a proven key learns beside the room of the answers of a whole run, in statistical
+distance: at most 2 to the minus this. (In bits of information it is about the square of that.)"""
+MASK_FACTORS = {4096: (15, 61), 8192: (22, 87)}
+"""Last factors of the proof's masks for secret and error; `proof.rs` has the same."""
+ANSWER_SLACK = 1.1
+"""Answers of a proof are at most so much longer than masks are in the mean."""
+EXTRACTED = 1 / math.sin(math.pi / 256)
+"""What 2 / (c - c') for two challenges lengthens a polynomial by, at most."""
 FAILURE_BITS = 64
 """A run opens something wrong with a probability of at most 2 to the minus this."""
 
 ZERO_VARIANCE = 2 * N * TERNARY_VARIANCE * ERROR_VARIANCE + ERROR_VARIANCE
 """Noise of an encryption of zero, u e + e1 + e2 s, in a coefficient."""
 ZERO_LARGEST = (2 * N + 1) * LARGEST_ERROR
+TWICE = 2
+"""How often an encryption of zero is added to hide an answer: keys are proven to be well formed when doubled."""
 SWITCH_LARGEST = 4 * N * 2**27 * LARGEST_ERROR
 """Noise that one key switch adds: four digits of 27 bits, each times an error polynomial."""
 
@@ -60,12 +79,29 @@ def row_variance(parts: int, by_public_key: bool) -> float:
 
 def shift(ones: int, variance: float) -> float:
     """Root of the mean square that a flood must hide: so many ones in a selection, and the encryption of zero."""
-    return math.sqrt(ones * variance + ZERO_VARIANCE)
+    return math.sqrt(ones * variance + TWICE**2 * ZERO_VARIANCE)
 
 
 def flood_distance(moved: float, bits: int, coefficients: float) -> float:
     """Statistical distance over so many coefficients, each moved by `moved` (root of the mean square, or largest)."""
     return math.ldexp(math.sqrt(2 * SMOOTHNESS * coefficients) * moved, -bits)
+
+
+def mask_deviation(last: int) -> float:
+    """Standard deviation of a proof's masks; `gaussian.rs` has the same."""
+    return math.prod((6.0, math.hypot(1, 3), math.hypot(1, 12), math.hypot(1, last)))
+
+
+def proven_shift(n: int) -> float:
+    """Root of the mean square of a coefficient of e u - s e2, for the longest s and e that a key's proof allows."""
+    longest = (2 * EXTRACTED * ANSWER_SLACK * mask_deviation(last) * math.sqrt(n) for last in MASK_FACTORS[n])
+    secret, error = longest
+    return math.hypot(error * math.sqrt(TERNARY_VARIANCE), secret * math.sqrt(ERROR_VARIANCE))
+
+
+def proven_distance(n: int, bits: int, coefficients: float) -> float:
+    """What a proven key can read of such floods beside the room of the answers."""
+    return flood_distance(proven_shift(n), bits, coefficients)
 
 
 def rounding_bound(coefficients: int) -> float:
@@ -78,7 +114,7 @@ def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficient
     """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
     row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
     switched = ((1 << merges) - 1) * SWITCH_LARGEST
-    return float(ones * row + ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
+    return float(ones * row + TWICE * ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
 
 
 def flood_room(step: float, parts: int, noise: float) -> int:

@@ -98,9 +98,15 @@ class RowsLayout:
         moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key))
         return bounds.flood_distance(moved, self.flood_bits, plan.run_sums)
 
+    def hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> bool:
+        """Whether the flood hides the choices of the whole run from an honest key holder, and from one that cheats."""
+        proven = bounds.proven_distance(bounds.N, self.flood_bits, plan.run_sums)
+        honest = self.distance(plan, ones, parts, by_public_key)
+        return honest <= 2.0**-DISTANCE_BITS and proven <= 2.0**-bounds.PROVEN_BITS
+
     def ensure_hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> None:
         """Refuses sums whose noise the flood would not hide for the whole run."""
-        if self.distance(plan, ones, parts, by_public_key) > 2.0**-DISTANCE_BITS:
+        if not self.hides(plan, ones, parts, by_public_key):
             raise PrivacyError(
                 f"The flood of {self.flood_bits} bits does not hide these choices to 2^-{DISTANCE_BITS} over the whole "
                 "run; use fewer bits a value, smaller nodes, or open fewer sums in a run."
@@ -171,8 +177,7 @@ def _flooded(
     noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
     bits = bounds.flood_room(layout.scale, plan.parts, noise)
     layout = RowsLayout(step, merges, packing, bits)
-    hides = bits >= 6 and layout.distance(plan, ones, plan.parts, public) <= 2.0**-DISTANCE_BITS
-    return layout if hides else None
+    return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None
 
 
 def blocks(plan: RowsPlan, layout: RowsLayout) -> int:

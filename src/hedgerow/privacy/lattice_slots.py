@@ -21,13 +21,14 @@ from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_slots_wire as wire
 from hedgerow.privacy.agreed import (
     SlotsPlan,
+    ensure_not_by_holder,
     ensure_opened,
     ensure_plus,
     ensure_single_entries,
     ensure_slot_values,
 )
 from hedgerow.privacy.lattice_rows import of_kind
-from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SlotsLayout, slots_layout
+from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SLOTS, SlotsLayout, slots_layout
 from hedgerow.privacy.lattice_slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
 
 _KEY = struct.Struct("<4sB32s")
@@ -91,31 +92,39 @@ class LatticeSlots:
 class SlotsPublicKey:
     """The public half of a key of the slot ring: seals for the key holder, and answers with choices."""
 
-    def __init__(self, seed: bytes, half: bytes, threads: int) -> None:
-        self._seed, self._half, self.threads = seed, half, threads
+    BYTES = _KEY.size + MOST_PRIMES * wire.POLYNOMIAL_BYTES + _native.lattice_proof_bytes(SLOTS)
+    """Of the wire form."""
+
+    def __init__(self, seed: bytes, half: bytes, proof: bytes, threads: int) -> None:
+        self._seed, self._half, self._proof, self.threads = seed, half, proof, threads
         self.mark = hashlib.sha256(seed + half).digest()[:16]
         """Names the key."""
 
     def encode(self) -> bytes:
-        """A version, the seed of the random half, and the other half. A half that somebody chose has no such form."""
-        return _KEY.pack(_KEY_MARK, wire.VERSION, self._seed) + self._half
+        """A version, the seed of the random half, the other half, and the proof that it is well formed."""
+        return _KEY.pack(_KEY_MARK, wire.VERSION, self._seed) + self._half + self._proof
 
     @classmethod
-    def read(cls, data: bytes, threads: int) -> "SlotsPublicKey":
-        """From its wire form; one that is malformed is a CipherError."""
-        if len(data) != _KEY.size + MOST_PRIMES * wire.POLYNOMIAL_BYTES:
+    def read(cls, data: bytes, threads: int, own: bool = False) -> "SlotsPublicKey":
+        """From its wire form; one that is malformed, or unproven unless it is the `own`, is a CipherError."""
+        if len(data) != cls.BYTES:
             raise CipherError("A public key for slots does not have the size that such a key has.")
         mark, version, seed = _KEY.unpack_from(data)
         if mark != _KEY_MARK or version != wire.VERSION:
             raise CipherError(
                 "A public key for slots has another format or version; both sides need the same hedgerow."
             )
-        if not _native.slots_well_formed(data, _KEY.size, len(data), MOST_PRIMES, threads):
+        end = _KEY.size + MOST_PRIMES * wire.POLYNOMIAL_BYTES
+        if not _native.slots_well_formed(data, _KEY.size, end, MOST_PRIMES, threads):
             raise CipherError("A public key for slots holds a number that is not below its prime.")
-        return cls(seed, data[_KEY.size :], threads)
+        half, proof = data[_KEY.size : end], data[end:]
+        if not own and not _native.slots_is_proven(half, seed, proof, threads):
+            raise CipherError("A public key for slots is not proven to be well formed; the run stops.")
+        return cls(seed, half, proof, threads)
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> LatticeSlots:
         """Seals rows x entries for the key holder."""
+        ensure_not_by_holder(plan)
         ensure_slot_values(values, plan)
         layout = slots_layout(plan, by_public_key=True)
         head = SlotsHead(layout.primes[0], 1, True, None)
@@ -142,6 +151,8 @@ class SlotsPublicKey:
     def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> LatticeSlots:
         """Sealed slots from their wire form; what does not fit the plan is a CipherError before it is used."""
         head = wire.read_head(data, self.mark, plan, entries, chosen)
+        if plan.by_holder and not chosen and not head.seed:
+            raise CipherError("A sealed table comes without a seed, where the key holder alone seals; the run stops.")
         sealed = LatticeSlots(plan, entries, chosen, self, head, data)
         layout = sealed._layout()
         ciphertexts = layout.blocks * len(layout.moduli) * (1 if sealed._summed() else layout.ciphertexts)
@@ -210,7 +221,8 @@ class SlotsSecretKey:
     def __init__(self, threads: int) -> None:
         seed = secrets.token_bytes(32)
         self._own_secret, half = _native.slots_new_key(seed)
-        self.public = SlotsPublicKey(seed, half, threads)
+        proof = _native.slots_prove_key(self._own_secret, half, seed, threads)
+        self.public = SlotsPublicKey(seed, half, proof, threads)
 
     def __repr__(self) -> str:
         return "SlotsSecretKey()"

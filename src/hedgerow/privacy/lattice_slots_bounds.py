@@ -21,7 +21,7 @@ from hedgerow.privacy.agreed import DISTANCE_BITS, SlotsPlan
 
 SLOTS = 8192
 MOST_PRIMES = 8
-"""Of the modulus: 216 of the 218 bits that the HE standard's table allows for 8192 coefficients at 128 bits."""
+"""Of the modulus: 214 bits, see `lattice_bounds.CAUTIOUS_BITS`."""
 MOST_CHOICES = 2
 MOST_FLOOD = 190
 """Bits of each integer of a flood: what the samplers draw."""
@@ -81,7 +81,7 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
         if floods is not None:
             return room.layout(primes, floods)
     raise PrivacyError(
-        "The floods that hide the choices of this plan for the whole run do not fit 216 bits; "
+        "The floods that hide the choices of this plan for the whole run do not fit 214 bits; "
         "use fewer bits a value, fewer choices one upon another, or open fewer sums in a run."
     )
 
@@ -181,15 +181,17 @@ class _Room:
         """Bits of the last flood of an order of choices: as few as hide, or after the last choice as many as fit."""
         moved = self._moved(order, primes, floods)
         last, bits = len(order) == self._plan.choices, 6
-        while bounds.flood_distance(moved.sub + moved.hard, bits, self._flooded(order)) > self._budget():
+        while not self._hides(moved, bits, self._flooded(order)):
             bits += 1
         while last and bits < MOST_FLOOD and self._fits(moved, bits + 1, order, primes):
             bits += 1
         return bits if bits <= MOST_FLOOD and self._fits(moved, bits, order, primes) else None
 
-    def _budget(self) -> float:
-        """The distance that one choice may cost."""
-        return 2.0**-DISTANCE_BITS / self._plan.choices
+    def _hides(self, moved: _Noise, bits: int, flooded: float) -> bool:
+        """Whether a flood hides one choice from an honest key holder, and from one that cheats."""
+        honest = bounds.flood_distance(moved.sub + moved.hard, bits, flooded) * self._plan.choices
+        proven = bounds.proven_distance(SLOTS, bits, flooded) * self._plan.choices
+        return honest <= 2.0**-DISTANCE_BITS and proven <= 2.0**-bounds.PROVEN_BITS
 
     def _moved(self, order: str, primes: tuple[int, ...], floods: dict[str, int]) -> _Noise:
         """What the last choice of an order makes of the noise before it, the encryption of zero included."""
@@ -200,8 +202,8 @@ class _Room:
         terms = SLOTS * (self._ciphertexts if order[-1] == "S" and "S" not in order[:-1] else 1)
         size = max(self._moduli) / 2 * self._plan.parts
         spread = before.sub * math.sqrt(terms) * size + before.hard * terms * size
-        zero = math.sqrt(_ZERO_VARIANCE) + 1
-        return _Noise(0.0, spread + zero, before.most * terms * size + _ZERO_LARGEST + 1)
+        zero = bounds.TWICE * math.sqrt(_ZERO_VARIANCE) + 1
+        return _Noise(0.0, spread + zero, before.most * terms * size + bounds.TWICE * _ZERO_LARGEST + 1)
 
     def _flooded(self, order: str) -> float:
         """Coefficients that the whole run floods in this way, if all of its sums are opened in plans like this."""

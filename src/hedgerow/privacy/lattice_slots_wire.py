@@ -7,7 +7,7 @@ from hedgerow.errors import CipherError
 from hedgerow.privacy.agreed import SlotsPlan, plan_digest
 from hedgerow.privacy.lattice_slots_bounds import SLOTS, slots_layout
 
-VERSION = 1
+VERSION = 2
 POLYNOMIAL_BYTES = SLOTS * 27 // 8
 """8192 residues of 27 bits."""
 _HEAD = struct.Struct("<4sBBBBIQI16s8s32s")

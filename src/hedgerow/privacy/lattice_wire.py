@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hedgerow.errors import CipherError
 from hedgerow.privacy.lattice_layout import RowsLayout
 
-VERSION = 1
+VERSION = 2
 SEED_BYTES = 32
 NAME_BYTES = 8
 """Of the hash of a public key that its sealed things carry."""

@@ -140,7 +140,7 @@ class Paillier:
         """Sealing is dear, and any row can be in any node."""
         return True
 
-    def new_key(self, threads: int) -> PaillierSecretKey:
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> PaillierSecretKey:  # noqa: ARG002  # one for all
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
         return PaillierSecretKey(own_primes, Ring(n, threads))

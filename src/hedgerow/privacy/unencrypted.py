@@ -175,7 +175,7 @@ class Unencrypted:
         """Nothing is gained by doing it again."""
         return True
 
-    def new_key(self, threads: int) -> UnencryptedSecretKey:
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> UnencryptedSecretKey:  # noqa: ARG002  # one for all
         """A number that tells keys apart."""
         return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)
 

@@ -78,6 +78,8 @@ class _Following:
 class HiddenRows(VerticalRows):
     """The active party's side: it alone knows the nodes."""
 
+    seals_sides = True
+
     def __init__(
         self,
         ask: Ask,

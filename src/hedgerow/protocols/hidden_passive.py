@@ -48,13 +48,14 @@ class HiddenPassiveRows(PassiveRows):
         """Take over the sizes of the run, if they can be."""
         held_out = 0 if self.held_out is None else self.held_out.matrix.n_rows
         n_rows, depth = self.own.matrix.n_rows + held_out, self.params.max_depth
-        sizes = HiddenSizes(max(request.n_trees, 1), self.params.n_estimators, depth, n_rows)
-        if request.run_sums < KINDS * 2 * int(self.widths.sum()) * sizes.run_nodes:
-            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        self.hidden = HiddenSizes(max(request.n_trees, 1), self.params.n_estimators, depth, n_rows)
         done = super().begin(request)
-        self.hidden = sizes
-        self.most_sums = REPEATS * 2 * int(self.widths.sum()) * sizes.run_nodes
+        self.most_sums = REPEATS * 2 * int(self.widths.sum()) * self.hidden.run_nodes
         return done
+
+    def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # the sizes have it
+        """As many as a tree can have, and as if sides were sums."""
+        return KINDS * self.hidden.run_nodes
 
     def sums(self, request: AskSealedSums) -> SealedSums:  # noqa: ARG002
         """Never in this run: it would tell nodes."""

@@ -80,6 +80,7 @@ def sums_plan(begin: BeginSealed, sizes: HiddenSizes, level: int, step: range, n
         groups=begin.groups,
         columns=begin.columns,
         run_sums=begin.run_sums,
+        by_holder=True,
     )
 
 
@@ -94,4 +95,5 @@ def sides_plan(sizes: HiddenSizes, n_rows: int, cuts: int) -> SlotsPlan:
         bound=bound,
         most_sum=min(2 * bound - 1, cuts * bound),
         run_sums=2 * KINDS * sizes.run_sides,
+        by_holder=True,
     )

@@ -115,7 +115,7 @@ class ThroughDriver(Circle):
     def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
         """What becomes known here: the sum over these parties. If a part is missing, nothing."""
         if self.own_secret is None or (isinstance(request, AskHistograms) and request.level == 0):
-            self.own_secret = self.cipher.new_key(self.threads)
+            self.own_secret = self.cipher.new_key(self.threads, rows=False)
             key = self.own_secret.public.encode()
         else:
             key = b""

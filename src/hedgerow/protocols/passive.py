@@ -36,7 +36,7 @@ from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
-from hedgerow.protocols.vertical import Asked, bins_of, wanted
+from hedgerow.protocols.vertical import RUN_SUMS, Asked, bins_of, run_nodes, wanted
 from hedgerow.trees import bins
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.coarse import coarser, counts_of
@@ -44,6 +44,8 @@ from hedgerow.trees.local import Draw, Sample, parts_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
+MOST_GROUPS = 1 << 20
+"""Sums of a node that another passive party may be asked for."""
 MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
 REPEATS = 2
@@ -70,6 +72,8 @@ class Terms:
     """Trees of a round: one, or one a class."""
     bin_rows: int = 1
     """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
+    others: int = 0
+    """Other passive parties, which may be asked for sums, too."""
 
 
 class PassiveRows:
@@ -124,23 +128,26 @@ class PassiveRows:
         """Take over the sizes of the run, if they can be."""
         trees, width = request.n_trees, int(self.widths.sum())
         fits = 1 <= trees <= self.terms.most_trees and trees * self.own.matrix.n_rows <= MOST_PLACES
-        least = self._least(trees)
-        enough = request.groups >= width and request.columns >= len(self.widths) and request.run_sums >= least
-        if not (fits and enough):
+        most = self.terms.others * MOST_GROUPS
+        fits = fits and width <= request.groups <= width + most and len(self.widths) <= request.columns
+        if not fits or request.columns > max(len(self.widths), most):
             raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        # What decides how much a sum can carry is the plan's, whatever the request says.
+        bound, run_nodes = 1 << (self.params.gradient_bits - 1), self._run_nodes(trees)
+        if (request.bound, request.run_sums) != (bound, RUN_SUMS * request.groups * run_nodes):
+            raise ProtocolError("The active party begins a run whose sizes are not those of the plan.")
         self._check_sizes(request)
         self._check_room(request)
         if not max(self.reached - 1, 0) <= request.done <= len(self.kept):
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
         del self.kept[request.done :]
-        self.most_sums = REPEATS * least
+        self.most_sums = REPEATS * 2 * width * run_nodes
         self.begun, self.round, self.finished, self.underway = request, request.done - 1, True, False
         return Done()
 
-    def _least(self, n_trees: int) -> int:
-        """The sums that all trees of the plan need of this party."""
-        nodes = n_trees * self.params.n_estimators << max(self.params.max_depth - 1, 0)
-        return 2 * int(self.widths.sum()) * nodes
+    def _run_nodes(self, n_trees: int) -> int:
+        """The nodes that all trees of the plan may ask about, twice as many sums being asked for at each."""
+        return run_nodes(self.params, n_trees)
 
     def _check_sizes(self, request: BeginSealed) -> None:
         """Sizes stay; where parties may be lost, what is asked of all of them together may shrink."""

@@ -112,6 +112,7 @@ class PassiveSide:
             self._given("sides"),
             self.policy.most_classes if self.plan.goal.objective is None else 1,
             self.policy.min_bin_rows,
+            len(self.plan.answering) - 1,
         )
 
     @property

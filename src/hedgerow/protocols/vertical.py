@@ -58,6 +58,7 @@ from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
+from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 from hedgerow.wire import MOST_SMALL
 
@@ -69,6 +70,10 @@ Asks = Callable[[int], Sequence[str]]
 
 BYTES_A_SUM = 32 << 10
 """At least as many as a sealed sum takes on its way back."""
+
+RUN_SUMS = 4
+"""Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
+asked for again after a loss."""
 
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
@@ -131,6 +136,11 @@ def bins_of(grid: Grid) -> NDArray[np.int64]:
     return np.asarray(grid.n_values + grid.has_missing, np.int64)
 
 
+def run_nodes(params: TreeParams, n_trees: int) -> int:
+    """Nodes that all trees of a run can ask about: the roots, and below one of every two siblings."""
+    return n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+
+
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums that are asked for in each column: its last bin follows from the node's total."""
     return bins[bins > 1] - 1
@@ -138,6 +148,9 @@ def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
 
 class VerticalRows:
     """The active party's side: its own rows, and everybody's columns."""
+
+    seals_sides = False
+    """Whether sides are sealed, too."""
 
     def __init__(
         self,
@@ -158,8 +171,7 @@ class VerticalRows:
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
-        # Twice what all trees need: a level may be asked for again after a loss.
-        self.begin = BeginSealed(done, n_trees, bound, total, columns, 4 * total * most_nodes)
+        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * most_nodes)
         self.ask(dict.fromkeys(self.groups, self.begin), MOST_SMALL)
 
     @property
@@ -175,7 +187,7 @@ class VerticalRows:
         self.asked = {party: n for party, n in self.groups.items() if party in asked}
         """Sums of a node by the parties that this round asks."""
         if self.asked:
-            self.secret: SecretKey = self.cipher.new_key(self.own.threads)
+            self.secret: SecretKey = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
         self.own_gradients = _native.narrow(self.own.pairs, self.bits)
         self.moves = NO_MOVES
         self.opened: list[tuple[str, int, int]] = []
@@ -326,6 +338,7 @@ class Asked(NamedTuple):
             nodes=len(sizes),
             most_rows=0 if once else int(sizes.max()),
             run_sums=begin.run_sums,
+            by_holder=True,
         )
         return cls(plan, tree, rows, among, once)
 

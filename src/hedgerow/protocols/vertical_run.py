@@ -29,7 +29,7 @@ from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import asked
-from hedgerow.protocols.vertical import Asks, Joint, VerticalRows
+from hedgerow.protocols.vertical import Asks, Joint, VerticalRows, run_nodes
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
@@ -141,8 +141,7 @@ def _rows(circle: Circle, ready: Ready, joint: Joint, n_trees: int, done: int, a
     params, talks = circle.plan.params, (circle.ask_each, ready.rows, joint, cipher_of(circle.plan))
     if circle.plan.hidden_rows:
         return HiddenRows(*talks, params.n_estimators, params.max_depth, done, asks)
-    most_nodes = n_trees * params.n_estimators << max(params.max_depth - 1, 0)
-    return VerticalRows(*talks, most_nodes, done, asks)
+    return VerticalRows(*talks, run_nodes(params, n_trees), done, asks)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:

@@ -2,6 +2,7 @@
 
 use super::{BYTES, N, Pair, Poly, expand, own_stream, primes_of};
 use crate::lattice::pack;
+use crate::lattice::proof::Statement;
 use crate::lattice::random::{Seed, Stream, Use};
 use crate::lattice::ring::{Factor, Prime};
 use crate::lattice::slots_words as words;
@@ -46,6 +47,18 @@ pub fn new_key(seed: &Seed, primes: usize) -> (Vec<i8>, Vec<u8>) {
     (own_secret, bytes)
 }
 
+/// A proof of the key that this secret and its public half are.
+pub fn prove(own_secret: &[i8], half: &[u8], seed: &Seed, n_threads: usize) -> Vec<u8> {
+    let primes = primes_of(half.len() / BYTES);
+    let secret = Secret::new(own_secret, &primes[..1]);
+    Public::read(half, seed, primes.len()).statement(&[seed, half]).prove(&secret.0[0].0, n_threads)
+}
+
+/// Whether a public half is proven.
+pub fn is_proven(half: &[u8], seed: &Seed, proof: &[u8], n_threads: usize) -> bool {
+    Public::read(half, seed, half.len() / BYTES).statement(&[seed, half]).holds(proof, n_threads)
+}
+
 /// The public key of the slot ring, its random half expanded here from the seed.
 pub struct Public {
     b: Vec<Poly>,
@@ -65,6 +78,10 @@ impl Public {
         public
     }
 
+    fn statement<'a>(&self, wire: &'a [&'a [u8]]) -> Statement<'a> {
+        Statement { primes: primes_of(self.a.len()), wire, b: self.b.concat(), a: self.a.concat() }
+    }
+
     /// Both halves by their coefficients, prime after prime.
     pub fn coefficients(&self) -> Vec<u32> {
         let mut out = Vec::new();
@@ -78,12 +95,15 @@ impl Public {
         out
     }
 
-    /// An encryption of zero, transformed: (b u + e0, a u + e1), with no e0 where a flood will follow.
+    /// An encryption of zero, transformed: (b u + e0, a u + e1); where a flood will follow twice that, because a proven key
+    /// is known to be well formed only when doubled, and without e0.
     pub(super) fn zero(&self, primes: &[Prime], own: &mut Stream, flooded: bool) -> Pair {
         let (mut u, mut e0, mut e1) = (vec![0i8; N], vec![0i8; N], vec![0i8; N]);
         own.ternary(&mut u);
         own.errors(&mut e1);
-        if !flooded {
+        if flooded {
+            u.iter_mut().chain(&mut e1).for_each(|x| *x *= 2);
+        } else {
             own.errors(&mut e0);
         }
         let mut pair = Pair { c0: Vec::new(), c1: Vec::new() };
