@@ -142,14 +142,15 @@ def test_the_active_party_opens_sides_of_the_rows_of_its_nodes_only(monkeypatch)
 
 def test_a_party_that_tells_sides_of_other_rows_is_found_out(monkeypatch):
     """It cannot read whose sides are wanted, and what it adds shows."""
-    answer = HiddenPassiveRows.hidden_sides
 
     def lying(self, request):
         plan = hidden.sides_plan(self.hidden, N, len(request.cuts.column))
         ones = np.zeros((N, plan.entries), np.int64)
         ones[:, 0] = 1
-        forged = self.public.seal_slots(ones, plan).encode()
-        return answer(self, msgspec.structs.replace(request, sealed_members=forged))
+        own = self.public.seal_slots(ones, replace(plan, by_holder=False))
+        forged = self.public.slot_sums(own, np.ones((N, plan.entries), np.bool_))
+        head = forged._head.encode(self.public._slots.mark, plan, 1, 1)
+        return m.HiddenSides(head + forged.encode()[len(head) :])
 
     monkeypatch.setattr(HiddenPassiveRows, "hidden_sides", lying)
     with pytest.raises(ProtocolError, match="rows that were not sealed for it"):

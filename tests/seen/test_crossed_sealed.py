@@ -79,8 +79,8 @@ def test_the_driver_holds_no_secret_key(monkeypatch):
         start(self, circle, threads)
         relays.append(self)
 
-    def making(self, threads):
-        made.append(new_key(self, threads))
+    def making(self, threads, **uses):
+        made.append(new_key(self, threads, **uses))
         return made[-1]
 
     monkeypatch.setattr(Relay, "__init__", starting)
