@@ -50,11 +50,11 @@ test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
 
-bench: build  ## Compare with XGBoost and other ciphers on this machine; takes some minutes.
-	$(BIN)/python -m benchmarks pooled
-	$(BIN)/python -m benchmarks horizontal
-	$(BIN)/python -m benchmarks vertical
-	$(BIN)/python -m benchmarks ciphers
+bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
+	@ended=0; for name in pooled horizontal vertical ciphers; do \
+		$(BIN)/python -m benchmarks $$name $(if $(QUICK),--quick) || ended=$$?; \
+	done; \
+	$(if $(OLD),$(BIN)/python -m benchmarks.versions $(OLD) || ended=$$?;) exit $$ended
 
 campaign: build  ## Kill parties and driver, break lines, lie to decoders; takes long.
 	$(BIN)/python -m campaign
