@@ -17,8 +17,9 @@ from hedgerow.privacy.lattice_layout import RowsLayout, rows_layout, seconds, tr
 
 def test_moduli_are_within_the_standards_table_for_128_bits() -> None:
     for n, primes in ((4096, 4), (8192, 8)):
-        assert math.prod(bounds.PRIMES[:primes]).bit_length() <= bounds.STANDARD_BITS[n]
+        assert math.prod(bounds.PRIMES[:primes]).bit_length() <= bounds.CAUTIOUS_BITS[n]
         assert all(p % (2 * n) == 1 and p < 2**27 for p in bounds.PRIMES)
+        assert bounds.CAUTIOUS_BITS[n] < bounds.STANDARD_BITS[n]
     assert bounds.STANDARD_BITS == {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438}
     assert math.prod(bounds.PRIMES[:4]) == bounds.Q
 
