@@ -94,6 +94,8 @@ class SlotsPlan:
     """How many returned sums may be added to one another before they are opened."""
     sums_only: bool = False
     """Whether rows' sums are all that will be asked for: no filter, no single entry. Few rows then take fewer bytes."""
+    most_total: int = 0
+    """Largest absolute value that all parts together have, where less than parts times the largest; 0: just that."""
 
     def __post_init__(self) -> None:
         _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
@@ -101,12 +103,17 @@ class SlotsPlan:
         _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
         _ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
+        _ensure(0 <= self.most_total <= self._most_of_parts, "All parts of a plan cannot have more than each at most.")
         object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)
 
     @property
     def most(self) -> int:
         """The largest absolute value that can be opened."""
+        return self.most_total or self._most_of_parts
+
+    @property
+    def _most_of_parts(self) -> int:
         largest = max(self.most_sum or self.entries * self.bound, self.bound)
         return (largest + self.choices * self.summand) * self.parts
 
