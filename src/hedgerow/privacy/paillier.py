@@ -38,6 +38,7 @@ from hedgerow.privacy.agreed import (
     ensure_slot_values,
 )
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
+from hedgerow.privacy.paillier_proof import prove
 from hedgerow.privacy.paillier_public import (
     SEAL_BITS,
     SEAL_WINDOW,
@@ -143,7 +144,7 @@ class Paillier:
     def new_key(self, threads: int) -> PaillierSecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
-        return PaillierSecretKey(own_primes, Ring(n, threads))
+        return PaillierSecretKey(own_primes, Ring(n, threads, prove(own_primes, n, threads)))
 
     def read_public_key(self, data: bytes, threads: int) -> PaillierPublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
