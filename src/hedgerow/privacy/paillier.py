@@ -7,6 +7,7 @@ Who sees what: the answering side sees ciphertexts, and learns nothing of them u
 numbers modulo n squared, which nobody is known to do without the primes. The key holder opens sums. Every ciphertext
 that leaves the answering side was multiplied by a random n-th power that is as good as uniform whatever the key holder
 knows (statistical distance below 2^-70 for each integer opened), so nothing in it tells which ciphertexts were taken.
+That needs a sound modulus, which every public key proves (`paillier_proof`).
 
 Randomness. The key holder seals with powers of one secret base modulo the square of each prime, with exponents of 256
 bits: to whoever cannot factor n they look like any n-th powers (decision 12 names the assumption). So does everybody
