@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::lattice::ring::PRIMES;
-use crate::lattice::slots::{self, BYTES, Layout, Leaving, N, Public, Sealed};
+use crate::lattice::slots::{self, BYTES, Layout, Leaving, MOST_MODULI, N, Public, Sealed};
 use crate::python::{Threads, ensure, run, wrong};
 
 type Seed = [u8; 32];
@@ -38,7 +38,8 @@ impl SlotTable {
         let sizes = self.rows > 0 && self.entries > 0 && self.block_rows > 0 && self.lanes > 0;
         let known = |t: &u32| *t < 1 << 27 && *t % (2 * N as u32) == 1 && !PRIMES.contains(t);
         ensure(sizes && self.block_rows.checked_mul(self.lanes).is_some_and(|n| n <= N), "slots do not fit")?;
-        ensure((1..=2).contains(&self.moduli.len()) && self.moduli.iter().all(known), "no such plaintext prime")?;
+        ensure((1..=MOST_MODULI).contains(&self.moduli.len()), "a table has one to three plaintext primes")?;
+        ensure(self.moduli.iter().all(known), "no such plaintext prime")?;
         let SlotTable { rows, entries, block_rows, lanes, moduli } = self;
         Ok(Layout { rows, entries, block_rows, lanes, moduli })
     }

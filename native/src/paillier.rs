@@ -9,4 +9,5 @@ pub mod fields;
 pub mod monty;
 pub mod own;
 pub mod random;
+pub mod roots;
 pub mod sealed;

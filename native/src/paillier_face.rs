@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::paillier::own::{self, Own};
 use crate::paillier::sealed::{self, Choice};
-use crate::paillier::{monty, random};
+use crate::paillier::{monty, random, roots};
 
 type Words<'py> = Bound<'py, PyArray2<u64>>;
 
@@ -94,6 +94,36 @@ fn paillier_primes(
     ensure((256..=4096).contains(&bits) && bits.is_multiple_of(128), "no keys of this length are made")?;
     let (primes, n) = run(py, || own::primes(bits, n_threads.get()))?;
     Ok((shaped(py, primes, bits as usize / 128)?, n.into_pyarray(py)))
+}
+
+/// Numbers as long as the modulus.
+fn numbers_of<'a>(numbers: &'a PyReadonlyArray2<'_, u64>, len: usize) -> PyResult<&'a [u64]> {
+    ensure(numbers.shape()[1] == len, "numbers are as long as the modulus")?;
+    rows(numbers)
+}
+
+#[pyfunction]
+fn paillier_roots<'py>(
+    py: Python<'py>,
+    primes: PyReadonlyArray2<'py, u64>,
+    numbers: PyReadonlyArray2<'py, u64>,
+    n_threads: NonZeroUsize,
+) -> PyResult<Words<'py>> {
+    let primes = own_key(&primes)?;
+    let numbers = numbers_of(&numbers, primes.len())?;
+    shaped(py, run(py, || Own::new(primes).roots(numbers, n_threads.get()))?, primes.len())
+}
+
+#[pyfunction]
+fn paillier_raised<'py>(
+    py: Python<'py>,
+    n: PyReadonlyArray1<'py, u64>,
+    numbers: PyReadonlyArray2<'py, u64>,
+    n_threads: NonZeroUsize,
+) -> PyResult<Words<'py>> {
+    let n = modulus(&n)?;
+    let numbers = numbers_of(&numbers, n.len())?;
+    shaped(py, run(py, || roots::raised(n, numbers, n_threads.get()))?, n.len())
 }
 
 #[pyfunction]
@@ -304,6 +334,8 @@ fn paillier_pack<'py>(
 /// Adds these functions to the module.
 pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(paillier_primes, m)?)?;
+    m.add_function(wrap_pyfunction!(paillier_roots, m)?)?;
+    m.add_function(wrap_pyfunction!(paillier_raised, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_table, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_own_tables, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_own_seal, m)?)?;

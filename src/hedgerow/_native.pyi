@@ -66,8 +66,10 @@ __all__ = [
     "paillier_own_tables",
     "paillier_pack",
     "paillier_primes",
+    "paillier_raised",
     "paillier_randomise",
     "paillier_read",
+    "paillier_roots",
     "paillier_table",
     "paillier_write",
     "plain_group_sums",
@@ -525,10 +527,21 @@ def blind_points(points: _U8, scalar: bytes, n_threads: int) -> _U8:
 def paillier_primes(bits: int, n_threads: int) -> tuple[_U64, _U64]:
     """Two primes of half as many bits, from the system's generator (SECRET: 2 x words), and their product n.
 
+    Both primes are 3 modulo 4.
+
     Here and below numbers are rows of words, the lowest first. Ciphertexts and tables are in Montgomery form modulo the
     square of n; n, primes and `plain` are not. Integers (ciphertexts x fields) lie in the plaintext side by side, each
     in a field of so many bits as `widths` tells.
     """
+
+def paillier_roots(primes: _U64, numbers: _U64, n_threads: int) -> _U64:
+    """For each number x of Jacobi symbol 1 (plain, as long as n) the square whose 2n-th power modulo n is x or -x.
+
+    Primes that are not 3 modulo 4 are a ValueError.
+    """
+
+def paillier_raised(n: _U64, numbers: _U64, n_threads: int) -> _U64:
+    """Each number (plain, as long as n) to the power of 2n, modulo n."""
 
 def paillier_table(n: _U64, bases: int, digits: int, window: int, even: bool, n_threads: int) -> _U64:
     """Powers of random n-th powers (digits x words), so many digits of `window` bits for all bases together.

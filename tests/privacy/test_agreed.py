@@ -51,6 +51,16 @@ def test_slots_whose_chosen_sum_could_be_too_large_are_not_sealed():
             ensure_slot_values(wrong, plan)
 
 
+def test_a_total_may_be_bounded_apart_from_its_parts() -> None:
+    plan = SlotsPlan(rows=2, entries=1, bound=2**62, parts=9, most_total=2**62)
+    assert plan.most == 2**62
+    ensure_slot_values(np.array([[2**62], [-(2**62)]]), plan)
+    with pytest.raises(ParameterError, match="All parts of a plan cannot have more"):
+        SlotsPlan(rows=2, entries=1, bound=5, parts=2, most_total=11)
+    with pytest.raises(ParameterError, match="does not fit 62 bits"):
+        SlotsPlan(rows=2, entries=1, bound=2**62, parts=9)
+
+
 def test_a_node_names_a_row_once_and_nodes_may_overlap():
     plan = RowsPlan(rows=5, bounds=(1,), groups=1, nodes=2)
     Nodes(np.array([4, 0, 2, 4, 1]), np.array([0, 3, 5])).check(plan)

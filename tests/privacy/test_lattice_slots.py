@@ -17,7 +17,7 @@ from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_bounds
 from hedgerow.privacy.agreed import SlotsPlan, plan_digest
 from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
-from hedgerow.privacy.lattice_slots_bounds import MOST_PRIMES, SLOTS, plaintext_primes, slots_layout
+from hedgerow.privacy.lattice_slots_bounds import MOST_MODULI, MOST_PRIMES, SLOTS, plaintext_primes, slots_layout
 
 SECRET = SlotsSecretKey(2)
 PUBLIC = SlotsPublicKey.read(SECRET.public.encode(), 2)
@@ -90,30 +90,29 @@ def test_random_tables_up_to_their_bounds(data: st.DataObject) -> None:
     assert np.array_equal(opened[:, 0], (values * own_choice).sum(axis=1))
 
 
-def test_the_largest_sum_opens_and_one_more_bit_is_refused() -> None:
-    most = max(plaintext_primes(2**20)[0], 1) // 2
-    assert plaintext_primes(most) == plaintext_primes(2**20)
-    plan = plan_of(2, 1, most)
-    values = np.array([[most], [-most]])
-    assert np.array_equal(SECRET.open_slots(PUBLIC.slot_sums(SECRET.seal_slots(values, plan), values != 0)), values)
-    largest = next(m for m in range(2**53, 2**40, -(2**40)) if _fits(m))
-    assert math.prod(plaintext_primes(largest)) > 2 * largest
-    with pytest.raises(ParameterError, match="do not fit two plaintext primes"):
-        plaintext_primes(largest + 2**40)
+def test_the_largest_sums_open_under_one_two_and_three_plaintext_primes() -> None:
+    for n_primes, bits in ((1, 20), (2, 40), (3, 60)):
+        primes = plaintext_primes(2**bits)
+        assert len(primes) == n_primes
+        most = min(math.prod(primes) // 2, 2**62)
+        plan = plan_of(2, 1, most)
+        values = np.array([[most], [-most]])
+        opened = SECRET.open_slots(PUBLIC.slot_sums(SECRET.seal_slots(values, plan), values != 0))
+        assert np.array_equal(opened, values)
 
 
-def _fits(most: int) -> bool:
-    try:
-        return bool(plaintext_primes(most))
-    except ParameterError:
-        return False
+def test_every_sum_that_a_plan_allows_fits_three_plaintext_primes() -> None:
+    assert len(plaintext_primes(2**62)) == MOST_MODULI == 3
+    with pytest.raises(ParameterError, match="do not fit 3 plaintext primes"):
+        plaintext_primes(2**80)
 
 
 def test_plaintext_primes_are_smallest_prime_and_none_of_the_modulus() -> None:
-    for bits in range(1, 52, 3):
+    for bits in range(1, 63, 3):
         primes = plaintext_primes(2**bits)
         assert math.prod(primes) > 2 ** (bits + 1)
-        assert all(p % (2 * SLOTS) == 1 and p < 2**27 and p not in lattice_bounds.PRIMES for p in primes)
+        assert len(set(primes)) == len(primes)
+        assert all(p % (2 * SLOTS) == 1 and p < min(lattice_bounds.PRIMES) for p in primes)
 
 
 def test_every_modulus_is_inside_the_standards_table() -> None:

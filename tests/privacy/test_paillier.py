@@ -136,22 +136,23 @@ def test_many_returns_are_hidden_with_a_table_and_few_without(own, monkeypatch):
 
 def changed_key(own, change):
     data = own.public.encode()
-    n = change(int.from_bytes(data[KEY_HEAD.size :], "little"))
-    return data[: KEY_HEAD.size] + (n % 2**2048).to_bytes(256, "little")
+    head, body, proof = data[: KEY_HEAD.size], data[KEY_HEAD.size :][:256], data[KEY_HEAD.size :][256:]
+    n = change(int.from_bytes(body, "little"))
+    return head + (n % 2**2048).to_bytes(256, "little") + proof
 
 
 KEYS = {
     "empty": (lambda _: b"", "too short for its head"),
     "head cut": (lambda own: own.public.encode()[:7], "too short for its head"),
     "another mark": (lambda own: b"HL" + own.public.encode()[2:], "not Paillier's"),
-    "a later version": (lambda own: b"HP\x02" + own.public.encode()[3:], "has version 2, this hedgerow reads 1"),
-    "another kind": (lambda own: b"HP\x01\x02" + own.public.encode()[4:], "do not hold a public key"),
+    "a later version": (lambda own: b"HP\x03" + own.public.encode()[3:], "has version 3, this hedgerow reads 2"),
+    "another kind": (lambda own: b"HP\x02\x02" + own.public.encode()[4:], "do not hold a public key"),
     "a weaker key told": (
-        lambda own: KEY_HEAD.pack(b"HP", 1, 1, 1024) + own.public.encode()[-128:],
+        lambda own: KEY_HEAD.pack(b"HP", 2, 1, 1024) + own.public.encode()[-128:],
         "not one of 2048 bits",
     ),
     "a length told that is none": (
-        lambda own: KEY_HEAD.pack(b"HP", 1, 1, 2**32 - 64) + own.public.encode()[8:],
+        lambda own: KEY_HEAD.pack(b"HP", 2, 1, 2**32 - 64) + own.public.encode()[8:],
         "not one of 2048 bits",
     ),
     "a byte missing": (lambda own: own.public.encode()[:-1], "length that its head tells"),
@@ -208,7 +209,7 @@ HEADS = {
     "empty": (lambda data: b"", "too short for their head"),
     "head cut": (lambda data: data[: HEAD.size - 1], "too short for their head"),
     "another mark": (lambda data: with_head(data, 0, b"!U"), "not Paillier's"),
-    "version 0": (lambda data: with_head(data, 1, 0), "has version 0, this hedgerow reads 1"),
+    "version 0": (lambda data: with_head(data, 1, 0), "has version 0, this hedgerow reads 2"),
     "another kind": (lambda data: with_head(data, 2, 3), "do not hold the kind"),
     "other bits": (lambda data: with_head(data, 3, 3072), "belong to another key"),
     "another key": (lambda data: with_head(data, 4, bytes(16)), "belong to another key"),

@@ -1,6 +1,7 @@
-"""Words that many seal for one: their sum is exact modulo 2^64, and what is added up cannot be told from the sum."""
+"""Words that many seal for one: their sum is exact, and all that can be opened follows from the sum alone."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.lattice_slots_bounds import slots_layout
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.protocols.sealed_words import SealedVector, word_bits
-from hedgerow.trees.fixedpoint import MOST_ROWS
+from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 from hedgerow.trees.params import TreeParams
+from opener_view import LimbedVector, opener_view
 
 WHO = tuple(Member(f"party{i}", f"party{i}") for i in range(5))
 LATTICE = Plan("a test", WHO, Goal(), TreeParams(), protection="lattice", opener="party1")
@@ -29,21 +31,66 @@ def sides(request):
     return plan, secret, cipher.read_public_key(secret.public.encode(), 1)
 
 
-@pytest.mark.parametrize("bits", [33, 52, 64])
+@pytest.mark.parametrize("bits", [33, 52, 63])
 @pytest.mark.parametrize("n_words", [1, 7, 3000])
 def test_sums_are_exact_up_to_the_largest_word(sides, bits, n_words):
     plan, secret, public = sides
     n_words = n_words if plan.protection == "lattice" else min(n_words, 100)
     vector = SealedVector(plan, n_words, bits)
-    most = 2**63 - 1 if bits == 64 else 2 ** (bits - 1) // 5
+    most = 2 ** (bits - 1) // 5
     parts = np.random.default_rng(bits).integers(-most, most, (5, n_words), endpoint=True)
     parts[:, 0] = most
     parts[:4, -1] = -most
     sealed = [vector.seal(public, part) for part in parts]
-    with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(vector.open(secret, vector.total(public, sealed)), parts.sum(axis=0))
+    np.testing.assert_array_equal(vector.open(secret, vector.total(public, sealed)), parts.sum(axis=0))
     assert {len(part) for part in sealed} <= set(range(vector.most_bytes() - 4096, vector.most_bytes()))
     assert len(vector.total(public, sealed)) < vector.most_bytes(added=True)
+
+
+def test_one_party_may_have_all_of_the_largest_total(sides):
+    plan, secret, public = sides
+    vector, most = SealedVector(plan, 2, 63), 2**62
+    parts = [np.array([most, -most]), np.array([0, 0]), np.array([-most, most]), np.array([most, -most])]
+    total = vector.total(public, [vector.seal(public, part) for part in parts])
+    np.testing.assert_array_equal(vector.open(secret, total), [most, -most])
+
+
+def split(rng, totals, n_parties=5):
+    """Random parts of these totals, some larger than them and of the other sign."""
+    parts = rng.integers(-abs(totals) - 9, abs(totals) + 9, (n_parties - 1, len(totals)), endpoint=True) // 2
+    return [*parts, totals - parts.sum(axis=0)]
+
+
+def views(vector, secret, public, totals, n=3):
+    """What the opener can decrypt of the same totals, split in several ways."""
+    rng = np.random.default_rng(11)
+    sums = []
+    for _ in range(n):
+        sealed = [vector.seal(public, part) for part in split(rng, totals)]
+        sums.append(vector.total(public, sealed))
+        np.testing.assert_array_equal(vector.open(secret, sums[-1]), totals)
+    return [opener_view(vector, secret, total) for total in sums]
+
+
+def totals_of(bits):
+    rng = np.random.default_rng(bits)
+    return np.concatenate([[0, 1, -1, 2 ** (bits - 4)], rng.integers(-(2 ** (bits - 4)), 2 ** (bits - 4), 20)])
+
+
+@pytest.mark.parametrize("bits", [33, 52, 63])
+def test_all_that_the_opener_can_decrypt_follows_from_the_totals(sides, bits):
+    plan, secret, public = sides
+    first, *others = views(SealedVector(plan, 24, bits), secret, public, totals_of(bits))
+    assert len(set(first)) > 20 or plan.protection == "paillier"
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("bits", [33, 52, 63])
+def test_words_in_limbs_would_show_the_opener_more_than_totals(sides, bits):
+    """The sabotage: carries between limbs depend on how totals are split."""
+    plan, secret, public = sides
+    first, *others = views(LimbedVector(plan, 24, bits), secret, public, totals_of(bits))
+    assert all(other != first for other in others)
 
 
 def test_a_sum_of_fewer_parties_and_one_party_alone_open_too(sides):
@@ -61,13 +108,14 @@ def test_more_parts_than_there_are_parties_are_refused(sides):
 
 
 def test_every_sum_that_can_be_asked_for_has_room():
-    """Counts and narrow sums by the greatest number of rows; all others have all 64 bits."""
+    """The greatest number of rows, each with the largest count, narrow or wide integer: no sum wraps."""
     assert 2 ** (word_bits(LATTICE, m.AskCounts) - 1) > MOST_ROWS
     bits = LATTICE.params.gradient_bits
     assert 2 ** (word_bits(LATTICE, m.AskHistograms) - 1) > MOST_ROWS * 2 ** (bits - 1)
     wide = replace(LATTICE, params=TreeParams(gradient_bits=31))
-    assert word_bits(wide, m.AskHistograms) <= 64
-    assert {word_bits(LATTICE, kind) for kind in (m.AskMoments, m.AskLeafSums, m.FinishRound)} == {64}
+    assert word_bits(wide, m.AskHistograms) <= 63
+    for kind in (m.AskMoments, m.AskLeafSums, m.FinishRound):
+        assert 2**62 >= 2 ** (word_bits(LATTICE, kind) - 1) > MOST_ROWS * 2**WIDE_BITS
 
 
 def test_words_beyond_what_was_agreed_are_not_sealed(sides):
@@ -77,10 +125,10 @@ def test_words_beyond_what_was_agreed_are_not_sealed(sides):
 
 
 def test_the_lattices_sum_leaves_with_a_flood_for_any_run_and_under_a_smaller_modulus():
-    for n in (2, 5, 1000):
+    for n, bits in product((2, 5, 1000), (33, 52, 63)):
         who = tuple(Member(str(i), str(i)) for i in range(n))
         plan = replace(LATTICE, members=who, opener="0", allow_two=True)
-        slots = SealedVector(plan, 10_000, 52).slots
+        slots = SealedVector(plan, 10_000, bits).slots
         layout = slots_layout(slots, by_public_key=True)
         assert layout.distance < 2**-40
         assert slots.run_sums >= 2**40

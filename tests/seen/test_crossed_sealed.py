@@ -11,24 +11,25 @@ from hedgerow.privacy.lattice import Lattice, LatticePublicKey, LatticeSecretKey
 from hedgerow.privacy.unencrypted import Unencrypted
 from hedgerow.protocols import leading, opener
 from hedgerow.protocols.opener import Relay
-from hedgerow.protocols.sealed_words import SealedVector
+from hedgerow.protocols.sealed_words import SealedVector, word_bits
+from opener_view import LimbedVector, opener_view
 
 PARAMS = params_of(n_estimators=1, max_depth=2, min_child_rows=2)
 
 
 @pytest.fixture
 def sums(monkeypatch):
-    """What is sealed by the parties and opened by the opener, and into limbs of how many bits it is cut."""
-    kept: list[tuple[np.ndarray, int]] = []
+    """What is sealed by the parties and opened by the opener."""
+    kept: list[np.ndarray] = []
     seal, opened = SealedVector.seal, SealedVector.open
 
     def sealing(self, public, own_words):
-        kept.append((own_words.reshape(-1).copy(), self.limb_bits))
+        kept.append(own_words.reshape(-1).copy())
         return seal(self, public, own_words)
 
     def opening(self, secret, sealed_sum):
         words = opened(self, secret, sealed_sum)
-        kept.append((words, self.limb_bits))
+        kept.append(words)
         return words
 
     monkeypatch.setattr(SealedVector, "seal", sealing)
@@ -43,17 +44,16 @@ def run():
     return fed
 
 
-def windows(words, bits):
-    """Neighbours as they would stand in a frame: whole words, and the lowest limbs they are sealed as."""
-    for a in (words, words & ((1 << bits) - 1)):
-        telling = np.flatnonzero((np.abs(a[:-1]) > 0xFFF) & (np.abs(a[1:]) > 0xFFF))
-        yield from (a[i : i + 2].tobytes() for i in telling[:: max(1, len(telling) // 3)])
+def windows(words):
+    """Neighbours as they would stand in a frame."""
+    telling = np.flatnonzero((np.abs(words[:-1]) > 0xFFF) & (np.abs(words[1:]) > 0xFFF))
+    yield from (words[i : i + 2].tobytes() for i in telling[:: max(1, len(telling) // 3)])
 
 
 def found(fed, kept):
     """How many pieces of what should be hidden stand in some frame."""
     frames = {heard.frame for heard in fed.heard}
-    wanted = {window for words, bits in kept for window in windows(words, bits)}
+    wanted = {window for words in kept for window in windows(words)}
     assert len(wanted) > 20, "there must be something to look for"
     return sum(any(window in frame for frame in frames) for window in wanted)
 
@@ -128,6 +128,34 @@ def moved(parties):
     both = partition.pooled({"a": parties["party1"], "b": parties["party2"]})
     side = np.arange(both.n_rows) % 2 == 0
     return {**parties, "party1": both.take(side), "party2": both.take(~side)}
+
+
+def decrypted(monkeypatch, parties, form):
+    """All plaintexts that the opener of a run can decrypt, ciphertext by ciphertext."""
+    kept, opened = [], form.open
+
+    def opening(self, secret, sealed_sum):
+        kept.append(opener_view(self, secret, sealed_sum))
+        return opened(self, secret, sealed_sum)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SealedVector, "of", lambda *asked: form(asked[0], asked[2], word_bits(asked[0], type(asked[1]))))
+        patch.setattr(form, "open", opening)
+        Federation(parties, PARAMS, protection="lattice", opener="party3").model()
+    return kept
+
+
+def test_rows_that_change_places_change_nothing_that_the_opener_can_decrypt(monkeypatch):
+    before, after = (decrypted(monkeypatch, parties, SealedVector) for parties in (two_class(4), moved(two_class(4))))
+    assert len(before) > 5
+    assert before == after
+
+
+def test_sums_in_limbs_would_show_the_opener_where_rows_are(monkeypatch):
+    """The sabotage: the same trees, but carries that depend on every party's part."""
+    before, after = (decrypted(monkeypatch, parties, LimbedVector) for parties in (two_class(4), moved(two_class(4))))
+    assert len(before) == len(after)
+    assert sum(one != other for one, other in zip(before, after, strict=True)) > 2
 
 
 def test_rows_that_change_places_change_no_clear_field():

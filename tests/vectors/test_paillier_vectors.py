@@ -51,7 +51,7 @@ PRIMES = np.stack([words(P, 1024), words(Q, 1024)])
 
 
 def secret_key(p, q, threads=2):
-    return PaillierSecretKey(np.stack([words(p, 1024), words(q, 1024)]), Ring(words(p * q), threads))
+    return PaillierSecretKey(np.stack([words(p, 1024), words(q, 1024)]), Ring(words(p * q), threads, b""))
 
 
 # Known answers

@@ -38,6 +38,9 @@ const TILE: usize = 16;
 /// Between two gathered ciphertexts, so that they do not compete for the same lines of the cache.
 const STRIDE: usize = N + 32;
 
+/// Plaintext primes of a table, at most.
+pub const MOST_MODULI: usize = 3;
+
 type Poly = Vec<u32>;
 
 /// Where the integers of a table lie.
@@ -305,12 +308,13 @@ mod tests {
         }
     }
 
-    fn tables() -> [Made; 4] {
+    fn tables() -> [Made; 5] {
         [
             Made::new(5, 7, 5, 7, &[65_537]),
             Made::new(3000, 5, 3000, 2, &[65_537]),
             Made::new(9000, 3, 4500, 1, &[114_689, 147_457]),
             Made::new(1, 40, 1, 40, &[132_612_097]),
+            Made::new(700, 3, 700, 3, &[2_277_377, 2_424_833, 2_572_289]),
         ]
     }
 

@@ -12,11 +12,13 @@ use super::monty::{Modulus, big};
 use super::random::{for_shares, generator, multiply_random, number, powers};
 use crate::threads;
 
-/// Two primes of half as many bits, neither equal nor close, whose product has exactly `bits` bits; and the product.
+/// Two primes of half as many bits, neither equal nor close, whose product has exactly `bits` bits; and the product. Both
+/// are 3 modulo 4, so that the negative of a number is a square modulo a prime where the number is none.
 pub fn primes(bits: u32, n_threads: usize) -> (Vec<u64>, Vec<u64>) {
     let one = |_| -> BoxedUint {
         let sieve = SmallFactorsSieveFactory::new(Flavor::Any, bits / 2, SetBits::TwoMsb).expect("the length is sound");
-        let found = sieve_and_find(&mut generator(), sieve, |_, candidate| is_prime(Flavor::Any, candidate));
+        let wanted = |candidate: &BoxedUint| candidate.as_words()[0] % 4 == 3 && is_prime(Flavor::Any, candidate);
+        let found = sieve_and_find(&mut generator(), sieve, |_, candidate| wanted(candidate));
         found.expect("candidates can be drawn").expect("there are primes of this length")
     };
     loop {
@@ -31,11 +33,11 @@ pub fn primes(bits: u32, n_threads: usize) -> (Vec<u64>, Vec<u64>) {
 }
 
 /// One prime, and what is computed modulo it and its square.
-struct Half {
-    prime: Modulus,
+pub(super) struct Half {
+    pub(super) prime: Modulus,
     square: Modulus,
     /// The prime less 1.
-    exponent: Vec<u64>,
+    pub(super) exponent: Vec<u64>,
     /// n, in Montgomery form modulo the square.
     n: Vec<u64>,
     /// The prime's inverse modulo 2 to the number of its bits.
@@ -88,7 +90,7 @@ impl Half {
     }
 }
 
-fn nonzero(x: &BoxedUint) -> NonZero<BoxedUint> {
+pub(super) fn nonzero(x: &BoxedUint) -> NonZero<BoxedUint> {
     NonZero::new(x.clone()).expect("primes are not zero")
 }
 
@@ -101,7 +103,7 @@ fn inverse(modulus: &Modulus, x: &BoxedUint) -> Vec<u64> {
 }
 
 /// Finds the number below the product from its rests: that of `small` is itself below it, as that of `modulus` is.
-fn joined(modulus: &Modulus, at: &[u64], inverse: &[u64], small: &[u64], rest: &[u64]) -> Vec<u64> {
+pub(super) fn joined(modulus: &Modulus, at: &[u64], inverse: &[u64], small: &[u64], rest: &[u64]) -> Vec<u64> {
     let (mut difference, mut reduced) = (at.to_vec(), rest.to_vec());
     modulus.multiply(&mut reduced, modulus.one());
     modulus.subtract(&mut difference, &reduced);
@@ -112,11 +114,11 @@ fn joined(modulus: &Modulus, at: &[u64], inverse: &[u64], small: &[u64], rest: &
 
 /// A secret key: both primes and how to join what is found modulo each.
 pub struct Own {
-    halves: [Half; 2],
-    n: Vec<u64>,
+    pub(super) halves: [Half; 2],
+    pub(super) n: Vec<u64>,
     n_square: Modulus,
     /// Inverses modulo the first prime and its square of the second and of its.
-    inverse: Vec<u64>,
+    pub(super) inverse: Vec<u64>,
     inverse_square: Vec<u64>,
 }
 

@@ -1,6 +1,6 @@
 """What both sides know before anything is sealed, and the shape of the choices; see `additive`."""
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -97,6 +97,8 @@ class SlotsPlan:
     """How many returned sums may be added to one another before they are opened."""
     sums_only: bool = False
     """Whether rows' sums are all that will be asked for: no filter, no single entry. Few rows then take fewer bytes."""
+    most_total: int = 0
+    """Largest absolute value that all parts together have, where less than parts times the largest; 0: just that."""
     by_holder: bool = False
     """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
 
@@ -106,12 +108,17 @@ class SlotsPlan:
         _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
         _ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
+        _ensure(0 <= self.most_total <= self._most_of_parts, "All parts of a plan cannot have more than each at most.")
         object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)
 
     @property
     def most(self) -> int:
         """The largest absolute value that can be opened."""
+        return self.most_total or self._most_of_parts
+
+    @property
+    def _most_of_parts(self) -> int:
         largest = max(self.most_sum or self.entries * self.bound, self.bound)
         return (largest + self.choices * self.summand) * self.parts
 
@@ -225,9 +232,9 @@ def ensure_single_entries(plan: SlotsPlan) -> None:
 def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     """A plan in eight bytes, so that a wire form tells for which it was made; with `any_nodes`, whatever is asked."""
     own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
-    *said, by_holder = astuple(own)
-    # What is not said of channels, or of who seals, changes no digest.
-    told = tuple(x for x in said if x != ()) + (("by holder",) if by_holder else ())
+    # What is not said of channels, of the total of all parts, or of who seals, changes no digest.
+    unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
+    told = tuple(x for name, x in asdict(own).items() if (name, x) not in unsaid)
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
 
 

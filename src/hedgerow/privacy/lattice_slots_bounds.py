@@ -23,6 +23,8 @@ SLOTS = 8192
 MOST_PRIMES = 8
 """Of the modulus: 214 bits, see `lattice_bounds.CAUTIOUS_BITS`."""
 MOST_CHOICES = 2
+MOST_MODULI = 3
+"""Plaintext primes of one plan."""
 MOST_FLOOD = 190
 """Bits of each integer of a flood: what the samplers draw."""
 _ZERO_VARIANCE = 2 * SLOTS * bounds.TERNARY_VARIANCE * bounds.ERROR_VARIANCE + bounds.ERROR_VARIANCE
@@ -40,7 +42,7 @@ class SlotsLayout:
     """Where integers lie, how many primes the modulus has after each choice, and how wide each flood is."""
 
     moduli: tuple[int, ...]
-    """Plaintext primes: one, or two whose product holds the largest sum."""
+    """Plaintext primes: one to three, whose product holds the largest sum."""
     block_rows: int
     blocks: int
     lanes: int
@@ -87,25 +89,38 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
 
 
 def plaintext_primes(most: int) -> tuple[int, ...]:
-    """The smallest primes that hold signed integers up to this size: one, or two by their product."""
-    first = _prime_from(2 * most + 1)
-    if first is not None:
-        return (first,)
-    first = _prime_from(math.isqrt(2 * most + 1) + 1)
-    second = None if first is None else _prime_from(first + 1)
-    if first is None or second is None:
-        raise ParameterError(
-            f"Sums of {(2 * most).bit_length()} bits do not fit two plaintext primes; use fewer bits a value."
-        )
-    return first, second
+    """The fewest and then smallest primes whose product holds signed integers up to this size.
+
+    A ciphertext's slots are added modulo its prime: of a sum over several parts only its residues can be opened, which
+    follow from the sum alone.
+    """
+    for count in range(1, MOST_MODULI + 1):
+        primes: list[int] = []
+        least = _root(2 * most + 1, count)
+        while len(primes) < count and (prime := _prime_from(least)) is not None:
+            primes.append(prime)
+            least = prime + 1
+        if len(primes) == count:
+            return tuple(primes)
+    raise ParameterError(
+        f"Sums of {(2 * most).bit_length()} bits do not fit {MOST_MODULI} plaintext primes; use fewer bits a value."
+    )
+
+
+def _root(number: int, degree: int) -> int:
+    """An integer whose power of this degree is not below the number, and hardly above it."""
+    root = round(math.pow(number, 1 / degree))
+    while math.prod([root] * degree) < number:
+        root += 1
+    return root
 
 
 @lru_cache(maxsize=64)
 def _prime_from(least: int) -> int | None:
-    """The smallest prime from here to 2^27 that is 1 modulo 16384 and none of the modulus."""
+    """The smallest prime from here that is 1 modulo 16384 and below all primes of the modulus."""
     step = 2 * SLOTS
-    for candidate in range(max(-(-(least - 1) // step), 1) * step + 1, 2**27, step):
-        if candidate not in bounds.PRIMES and all(candidate % d for d in range(3, math.isqrt(candidate) + 1, 2)):
+    for candidate in range(max(-(-(least - 1) // step), 1) * step + 1, min(bounds.PRIMES), step):
+        if all(candidate % d for d in range(3, math.isqrt(candidate) + 1, 2)):
             return candidate
     return None
 

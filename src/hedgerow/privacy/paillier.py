@@ -7,6 +7,7 @@ Who sees what: the answering side sees ciphertexts, and learns nothing of them u
 numbers modulo n squared, which nobody is known to do without the primes. The key holder opens sums. Every ciphertext
 that leaves the answering side was multiplied by a random n-th power that is as good as uniform whatever the key holder
 knows (statistical distance below 2^-70 for each integer opened), so nothing in it tells which ciphertexts were taken.
+That needs a sound modulus, which every public key proves (`paillier_proof`).
 
 Randomness. The key holder seals with powers of one secret base modulo the square of each prime, with exponents of 256
 bits: to whoever cannot factor n they look like any n-th powers (decision 12 names the assumption). So does everybody
@@ -38,6 +39,7 @@ from hedgerow.privacy.agreed import (
     ensure_slot_values,
 )
 from hedgerow.privacy.paillier_packing import Ints, Packing, rows_packing, slots_packing, sums_packing
+from hedgerow.privacy.paillier_proof import prove
 from hedgerow.privacy.paillier_public import (
     SEAL_BITS,
     SEAL_WINDOW,
@@ -143,7 +145,7 @@ class Paillier:
     def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> PaillierSecretKey:  # noqa: ARG002  # one for all
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
-        return PaillierSecretKey(own_primes, Ring(n, threads))
+        return PaillierSecretKey(own_primes, Ring(n, threads, prove(own_primes, n, threads)))
 
     def read_public_key(self, data: bytes, threads: int) -> PaillierPublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""

@@ -25,8 +25,9 @@ from hedgerow.privacy.paillier_wire import PaillierRows, PaillierSlots, Paillier
 SEAL_BITS = 256
 """Of an exponent for sealing: twice the security that the default key has."""
 SEAL_WINDOW, HIDE_WINDOW = 5, 6
-HIDE_BASES = 72
-"""Random bases miss a part of the group, as their quadratic character alone, with a chance of 3 x 2^-72."""
+HIDE_BASES = 80
+"""Random bases miss a part of the group, as a quadratic character, with a chance below 2^-71: a proved modulus has at
+most nine prime factors, so 511 such characters."""
 HIDE_SURPLUS = 160
 """Bits of the exponents of all bases together beyond those of the group's order: distance 2^-80 a return."""
 HIDDEN_BITS = 70

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.agreed import RowsPlan, SlotsPlan, plan_digest
+from hedgerow.privacy.paillier_proof import ROOTS, ensure_proved
 
-VERSION = 1
+VERSION = 2
 MARK = b"HP"
 KEY_HEAD = struct.Struct("<2sBBI")
 HEAD = struct.Struct("<2sBBI16s8sQQQQ")
@@ -44,35 +45,47 @@ def agreed(holds: bool, sentence: str) -> None:
 class Ring:
     """The numbers modulo the square of a public key, and the threads that work on them."""
 
-    __slots__ = ("bits", "n", "name", "rows", "threads")
+    __slots__ = ("bits", "n", "name", "proof", "rows", "threads")
 
-    def __init__(self, n: Words, threads: int) -> None:
-        self.n, self.threads = n, threads
+    def __init__(self, n: Words, threads: int, proof: bytes) -> None:
+        self.n, self.threads, self.proof = n, threads, proof
         self.bits = 64 * len(n)
         self.name = sha256(n.astype("<u8").tobytes()).digest()[:16]
         self.rows: tuple[bytes, Words] | None = None
         """The sealed rows that were read last, and their hash."""
 
     def encode(self) -> bytes:
-        """The wire form of the public key."""
-        return KEY_HEAD.pack(MARK, VERSION, KEY, self.bits) + self.n.astype("<u8").tobytes()
+        """The wire form of the public key: the modulus, and the roots that prove it."""
+        return KEY_HEAD.pack(MARK, VERSION, KEY, self.bits) + self.n.astype("<u8").tobytes() + self.proof
+
+
+def key_bytes(bits: int) -> int:
+    """The length of a public key of so many bits in its wire form."""
+    return KEY_HEAD.size + (1 + ROOTS) * bits // 8
 
 
 def read_key(data: bytes, bits: int, threads: int) -> Ring:
-    """A public key of so many bits; what cannot be the product of two large primes is refused."""
+    """A public key of so many bits; a modulus under which returns would tell more than sums is refused."""
     agreed(len(data) >= KEY_HEAD.size, "A public key is too short for its head; nothing was read.")
     mark, version, kind, told = KEY_HEAD.unpack_from(data)
     _check_start(mark, version)
     agreed(kind == KEY, "These bytes do not hold a public key.")
     agreed(told == bits, f"A public key is not one of {bits} bits, as was agreed on; nothing was read.")
-    agreed(len(data) == KEY_HEAD.size + bits // 8, "A public key does not have the length that its head tells.")
-    n = int.from_bytes(data[KEY_HEAD.size :], "little")
+    agreed(len(data) == key_bytes(bits), "A public key does not have the length that its head tells.")
+    body, proof = data[KEY_HEAD.size : KEY_HEAD.size + bits // 8], data[KEY_HEAD.size + bits // 8 :]
+    _check_modulus(int.from_bytes(body, "little"), bits)
+    words = np.frombuffer(body, "<u8").astype(np.uint64)
+    ensure_proved(words, proof, threads)
+    return Ring(words, threads, proof)
+
+
+def _check_modulus(n: int, bits: int) -> None:
+    """What can be seen without a proof. That no factor is small is a part of what the proof rests on."""
     agreed(n.bit_length() == bits, f"The modulus of a public key does not have exactly {bits} bits.")
     agreed(n % 2 == 1, "The modulus of a public key is even.")
     agreed(gcd(n, _small_primes()) == 1, "The modulus of a public key has a small factor.")
     agreed(isqrt(n) ** 2 != n, "The modulus of a public key is a square.")
     agreed(pow(2, n - 1, n) != 1, "The modulus of a public key is a prime.")
-    return Ring(np.frombuffer(data, "<u8", offset=KEY_HEAD.size).astype(np.uint64), threads)
 
 
 @cache

@@ -1,7 +1,10 @@
-"""Vectors of 64-bit words that many seal for one: how they lie in a cipher's slots, known to all from plan and request.
+"""Vectors of words that many seal for one: how they lie in a cipher's slots, known to all from plan and request.
 
-A word is cut into limbs so small that their sums over all parties fit one slot; limbs are added, and put together again
-when they are opened, modulo 2^64 as masked words are.
+Words are signed integers, and so small that even the largest possible total needs no reduction modulo 2^64. A word is
+never cut into pieces that are opened one by one: the carries between them would tell about the parts. With Paillier, a
+word has one field of a plaintext, wide enough for the total. With the lattice, it is sealed modulo two or three
+plaintext primes whose product holds the total. Parts are added modulo each prime, so that what the opener decrypts are
+the total's residues, and nothing else of the parts.
 
 Whoever adds hides what it adds up. In Paillier's sum nothing but the sum can be read: the randomness of ciphertexts has
 nothing to do with what they seal. The lattice rounds integers when it seals them, and who has the key could see in the
@@ -23,10 +26,8 @@ from hedgerow.privacy.agreed import SlotsPlan
 from hedgerow.privacy.lattice_slots_bounds import SLOTS, slots_layout
 from hedgerow.privacy.lattice_slots_wire import POLYNOMIAL_BYTES
 from hedgerow.privacy.paillier_packing import slots_packing
-from hedgerow.trees.fixedpoint import MOST_ROWS
+from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 
-ROOM = {"lattice": 25, "paillier": 60}
-"""Bits that a sum of limbs may have: for the lattice, what fits one plaintext prime."""
 CHOICES = {"lattice": 1, "paillier": 0}
 """Whether a sum must be flooded before it leaves."""
 RUN_SUMS = 1 << 40
@@ -37,12 +38,12 @@ HEAD = 4096
 
 
 def word_bits(plan: Plan, kind: type[Request]) -> int:
-    """Bits of the largest sum that such a request can ask for, its sign included; from public facts alone."""
+    """Bits of the largest total that such a request can ask for, its sign included; from public facts alone."""
     if kind is AskCounts:
         return ROWS_BITS + 1
     if kind is AskHistograms:
         return ROWS_BITS + plan.params.gradient_bits
-    return 64
+    return ROWS_BITS + WIDE_BITS + 1  # labels, leaves, metrics: every row has at most one wide unit
 
 
 @dataclass(frozen=True)
@@ -59,26 +60,16 @@ class SealedVector:
         return cls(plan, n_words, word_bits(plan, type(request)))
 
     @cached_property
-    def limb_bits(self) -> int:
-        """As few limbs as fit, all of one size."""
-        room = ROOM[self.plan.protection] - len(self.plan.members).bit_length()
-        return -(-self.bits // -(-self.bits // room))
-
-    @property
-    def n_limbs(self) -> int:
-        """Of each word."""
-        return -(-self.bits // self.limb_bits)
-
-    @cached_property
     def slots(self) -> SlotsPlan:
-        """What the cipher needs to know."""
-        rows = self.n_words * self.n_limbs
+        """What the cipher needs to know: one integer a word, and what all parts together have at most."""
+        rows, most = self.n_words, 1 << (self.bits - 1)
         if self.plan.protection == "lattice":
             rows = -(-rows // SLOTS) * SLOTS
-        bound, parts = 1 << self.limb_bits, len(self.plan.members)
-        choices = CHOICES[self.plan.protection]
+        choices, parts = CHOICES[self.plan.protection], len(self.plan.members)
         run_sums = RUN_SUMS if choices else 1
-        return SlotsPlan(rows=rows, entries=1, bound=bound, choices=choices, run_sums=run_sums, parts=parts)
+        return SlotsPlan(
+            rows=rows, entries=1, bound=most, choices=choices, run_sums=run_sums, parts=parts, most_total=most
+        )
 
     def most_bytes(self, added: bool = False) -> int:
         """The length of sealed words, or a little more; `added`: of their sum as it leaves."""
@@ -91,13 +82,9 @@ class SealedVector:
 
     def seal(self, public: PublicKey, own_words: NDArray[np.int64]) -> bytes:
         """A party's words, for whoever has the secret key."""
-        limbs = np.zeros(self.slots.rows, np.int64)
-        rest, n = own_words.reshape(-1), self.n_words
-        for i in range(self.n_limbs - 1):
-            limbs[i * n : (i + 1) * n] = rest & ((1 << self.limb_bits) - 1)
-            rest = rest >> self.limb_bits
-        limbs[(self.n_limbs - 1) * n : self.n_limbs * n] = rest
-        return public.seal_slots(limbs[:, None], self.slots).encode()
+        words = np.zeros((self.slots.rows, 1), np.int64)
+        words[: self.n_words, 0] = own_words.reshape(-1)
+        return public.seal_slots(words, self.slots).encode()
 
     def total(self, public: PublicKey, sealed_parts: Sequence[bytes]) -> bytes:
         """The sum of all parts, still sealed; who opens it learns the sum and nothing else of the parts."""
@@ -111,8 +98,4 @@ class SealedVector:
     def open(self, secret: SecretKey, sealed_sum: bytes) -> NDArray[np.int64]:
         """The words of all parties together, clear here from now on."""
         sealed = secret.public.read_slots(sealed_sum, self.slots, 1, self.slots.choices)
-        limbs = secret.open_slots(sealed)[: self.n_words * self.n_limbs, 0].reshape(self.n_limbs, self.n_words)
-        words = np.zeros(self.n_words, np.int64)
-        for limb in limbs[::-1]:
-            words = (words << self.limb_bits) + limb
-        return words
+        return secret.open_slots(sealed)[: self.n_words, 0].copy()

@@ -15,6 +15,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
+from hedgerow.privacy.paillier_wire import key_bytes
 from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
 from hedgerow.protocols.own_sets import STEP
@@ -277,7 +278,8 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
 def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     rounds, drawn = plan.params.n_estimators, ceil(n_rows * plan.params.subsample)
     sizes = Sizes(drawn, _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
-    steps, key = list(hidden_levels(plan, sizes, n_rows)), plan.key_bits / 8 or LATTICE_KEY
+    steps = list(hidden_levels(plan, sizes, n_rows))
+    key = key_bytes(plan.key_bits) if plan.key_bits else LATTICE_KEY
     asks, sides = rounds * sum(step.asks for step in steps), rounds * len(steps)
     yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
     yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))

@@ -12,6 +12,7 @@ from math import ceil, sqrt
 from hedgerow.plan import Plan
 from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.privacy.paillier_packing import rows_packing, sums_packing
+from hedgerow.privacy.paillier_wire import key_bytes
 
 LATTICE_ROWS, LATTICE_SUMS, COEFFICIENTS, MERGED = 55_000, 28_000, 4096, 8
 """Bytes of a ciphertext of rows and of one that returns; coefficients of one; of a slow link, returns in one."""
@@ -62,7 +63,7 @@ def _sealed_once(plan: Plan, sizes: Sizes, sealed: int, nodes: int) -> Level:
     )
     bits, ciphertext = plan.key_bits, plan.key_bits / 4
     back = sums_packing(agreed, bits).count(nodes * sizes.groups)
-    return Level(bits / 8, rows_packing(agreed, bits).count(sealed) * ciphertext, back * ciphertext)
+    return Level(key_bytes(bits), rows_packing(agreed, bits).count(sealed) * ciphertext, back * ciphertext)
 
 
 def _lattice(plan: Plan, rows: int, sums: int) -> Level:

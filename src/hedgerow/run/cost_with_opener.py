@@ -9,11 +9,12 @@ from math import ceil
 
 from hedgerow import messages as m
 from hedgerow.plan import Plan
+from hedgerow.privacy.paillier_proof import ROOTS
 from hedgerow.protocols.sealed_words import SealedVector, word_bits
 from hedgerow.run.cost_line import Line
 
 KEY = {"lattice": 276_555, "paillier": 8}
-"""Bytes of a public key, beside Paillier's modulus."""
+"""Bytes of a public key, beside Paillier's modulus and the roots that prove it."""
 SIGNATURE, LEAD, WORD = 72, 64, 8
 TREES = 3
 """Bytes of a round's trees, for one of its leaves and their values."""
@@ -23,7 +24,7 @@ KINDS = {kind.__name__: kind for kind in (m.AskCounts, m.AskMoments, m.AskHistog
 def through_opener(plan: Plan, lines: Iterable[Line]) -> Iterator[Line]:
     """These messages with one party that opens the sums; requests come each before its answer."""
     rounds, share = plan.params.n_estimators, 1 / len(plan.members)
-    key, new = KEY[plan.protection] + plan.key_bits // 8, {"AskCounts": 1, "AskHistograms": rounds}
+    key, new = KEY[plan.protection] + plan.key_bits // 8 * (1 + ROOTS), {"AskCounts": 1, "AskHistograms": rounds}
     request, trees = Line("", 0, 0), 0.0
     yield Line("Lead", 1, LEAD * share, trip=True)
     for line in lines:

@@ -1,7 +1,7 @@
 //! Tables and answers opened by the key holder.
 
 use super::keys::Secret;
-use super::{Layout, N, Poly, Sealed, TILE, Tile, plain, primes_of};
+use super::{Layout, MOST_MODULI, N, Poly, Sealed, TILE, Tile, plain, primes_of};
 use crate::lattice::ring::{self, Factor, Prime};
 use crate::lattice::slots_words as words;
 use crate::threads;
@@ -29,7 +29,7 @@ fn open_tile(sealed: Sealed, layout: &Layout, tile: Tile, summed: bool, secret: 
     let rows = layout.rows_of(tile.block).len();
     let places = layout.places(tile.first, tile.n);
     let columns = if summed { 1 } else { places.len() };
-    let mut found = vec![[0u64; 2]; rows * columns];
+    let mut found = vec![[0u64; MOST_MODULI]; rows * columns];
     for (modulus, &t) in layout.moduli.iter().enumerate() {
         let plain = plain(t);
         let first = Tile { modulus, ..tile }.at(layout);
@@ -72,29 +72,64 @@ fn open_one(sealed: Sealed, ciphertext: usize, plain: &Prime, secret: &Secret) -
     slots
 }
 
-/// Signed integers from their residues modulo one plaintext prime or two.
+/// Signed integers from their residues modulo each plaintext prime.
 struct Signed {
+    steps: Vec<Step>,
+    whole: i128,
+}
+
+/// One prime t, the product of those before it, and its inverse modulo t.
+struct Step {
     t: u64,
-    /// The second prime, and the inverse of the first modulo it.
-    other: Option<(u64, u64)>,
+    before: u128,
+    inverse: u64,
 }
 
 impl Signed {
     fn new(moduli: &[u32]) -> Signed {
-        let t = moduli[0];
-        let other = moduli.get(1).map(|&u| (u64::from(u), u64::from(ring::inverse_of(t % u, u))));
-        Signed { t: u64::from(t), other }
+        let mut before = 1;
+        let step = |&t: &u32| {
+            let inverse = u64::from(ring::inverse_of((before % u128::from(t)) as u32, t));
+            let step = Step { t: u64::from(t), before, inverse };
+            before *= u128::from(t);
+            step
+        };
+        let steps = moduli.iter().map(step).collect();
+        Signed { steps, whole: before as i128 }
     }
 
-    fn number(&self, residues: [u64; 2]) -> i64 {
-        let first = residues[0] % self.t;
-        let (value, whole) = match self.other {
-            None => (first, self.t),
-            Some((u, inverse)) => {
-                let steps = (residues[1] % u + u - first % u) % u * inverse % u;
-                (first + self.t * steps, self.t * u)
+    /// The number nearest to zero; at the end of 64 bits if it does not fit them, as no sum of a plan does.
+    fn number(&self, residues: [u64; MOST_MODULI]) -> i64 {
+        let mut value = 0;
+        for (Step { t, before, inverse }, residue) in self.steps.iter().zip(residues) {
+            let missing = residue % t + t - (value % u128::from(*t)) as u64;
+            value += before * u128::from(missing % t * inverse % t);
+        }
+        let value = value as i128;
+        let centred = if value > self.whole / 2 { value - self.whole } else { value };
+        centred.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_with_these_residues_nearest_to_zero() {
+        let all = [2_277_377, 2_424_833, 2_572_289];
+        for count in 1..=MOST_MODULI {
+            let moduli = &all[..count];
+            let signed = Signed::new(moduli);
+            let half = (signed.whole / 2).min(1 << 62) as i64;
+            for number in [0, 1, -1, 5_000, half, -half, half / 3, 1 - half] {
+                let mut residues = [0; MOST_MODULI];
+                residues.iter_mut().zip(moduli).for_each(|(r, &t)| *r = number.rem_euclid(i64::from(t)) as u64);
+                assert_eq!(signed.number(residues), number);
             }
-        };
-        value as i64 - if value > whole / 2 { whole as i64 } else { 0 }
+        }
+        let wide = Signed::new(&ring::PRIMES[..3]);
+        let ends = [i64::MIN, i64::MAX];
+        assert!([1, 2, 3].map(|last| wide.number([0, 0, last])).iter().all(|number| ends.contains(number)));
     }
 }
