@@ -41,7 +41,9 @@ from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.messages import Answer, AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan
+from hedgerow.protocols.claimed_sums import answer_of
 from hedgerow.protocols.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
+from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.vertical import BYTES_A_SUM, Ask, Asks, Joint, VerticalRows
 from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.forest import Forest
@@ -88,6 +90,7 @@ class HiddenRows(VerticalRows):
         depth: int,
         done: int = 0,
         asks: Asks | None = None,
+        before: SaidBefore | None = None,
     ) -> None:
         held_out = 0 if own.held_out is None else own.held_out.matrix.n_rows
         n_rows = own.own.matrix.n_rows + held_out
@@ -98,7 +101,7 @@ class HiddenRows(VerticalRows):
                 f"With hidden_rows the sums of all {widest} nodes of a level are kept at once, too many for {bins} "
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
-        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks)
+        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks, before)
 
     def start_round(self, round_: int) -> None:
         """A new key; nothing is said yet."""
@@ -117,11 +120,11 @@ class HiddenRows(VerticalRows):
             for plan, answers in self._level(nodes.at(order)):
                 if plan is not None:
                     for party, answer in answers.items():
-                        opened[party].append(self._opened_sums(party, answer, plan))
+                        opened[party].append(self._opened_by_node(party, answer, plan))
         self.level += 1
         places = np.argsort(order)
         told = {party: np.concatenate(sums)[places] for party, sums in opened.items() if sums}
-        return self._joined(own.result(), told)
+        return self._checked(nodes, own.result(), told)
 
     def _by_size(self, nodes: Nodes) -> NDArray[np.int64]:
         """The order in which nodes are sealed: those with most rows first."""
@@ -150,11 +153,11 @@ class HiddenRows(VerticalRows):
             out[self.following.at(node)[0], i - step.start] = self.own_gradients[nodes.tree[i], part.rows(node)]
         return out.reshape(len(out), -1)
 
-    def _opened_sums(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
+    def _opened_by_node(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
         """What becomes known here: the sums, each checked to be one that rows can have (nodes x groups x 2)."""
         if not isinstance(answer, SealedSums):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-        sums = self.secret.open_sums(self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party]))
+        sums = self._opened_sums(party, answer.sealed_sums, plan)
         return np.ascontiguousarray(sums.reshape(self.groups[party], -1, 2).swapaxes(0, 1))
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
@@ -228,7 +231,8 @@ class _Members:
         if not isinstance(answer, HiddenSides):
             raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
         secret = self.rows.secret
-        opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
+        with answer_of(party):
+            opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
         if (opened & ~self.own_members.sum(axis=1)).any():
             raise ProtocolError(f"Party {party!r} told sides of rows that were not sealed for it; the run stops.")
         found = zip(self.which.tolist(), self.bits, self.places, strict=True)

@@ -20,6 +20,9 @@ Sees in the clear.  Active: sums per node, numbered column and bin; the owner of
                     (Without encryption a passive party reads every gradient, and with it the labels. With
                     CountedSums the active party also reads how many rows each bin has at a node.)
 
+The active party checks what it is told: sums that the rows of a node cannot have, a chosen cut whose sums are not those
+of the rows that go left, a tree that is told otherwise when it is grown again, end the run and name the party
+(`claimed_sums`, `said_before`).
 A passive party checks what it is told: nodes at the lowest level, each summed once and cut once, cuts of its own grid,
 rows that go where it said, no more depth, trees or sums than the plan's (`passive`). The
 key is new for every tree, so that sums of two trees have nothing in common.
@@ -53,6 +56,8 @@ from hedgerow.messages import (
 from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
+from hedgerow.protocols.claimed_sums import ClaimedSums, answer_of
+from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.told_cuts import cut_list, sides_of
 from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.bins import Grid
@@ -148,8 +153,10 @@ class VerticalRows:
         most_nodes: int,
         done: int = 0,
         asks: Asks | None = None,
+        before: SaidBefore | None = None,
     ) -> None:
         self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.before = before or SaidBefore()
         self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
         self.bits = own.settings.scales.bits
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
@@ -174,9 +181,12 @@ class VerticalRows:
         asked = self.asks(round_)
         self.asked = {party: n for party, n in self.groups.items() if party in asked}
         """Sums of a node by the parties that this round asks."""
+        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
         if self.asked:
             self.secret: SecretKey = self.cipher.new_key(self.own.threads)
-        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
+            self.own_absolute = np.abs(self.own_gradients)
+            self.claimed = ClaimedSums([o for o in self.joint.owned if o.party in self.asked], self.joint.grid)
+            self.before.start_round(round_)
         self.moves = NO_MOVES
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
@@ -195,7 +205,22 @@ class VerticalRows:
             own = beside.submit(self.own.histograms, nodes)
             opened = self._opened(request, asked.plan)
         self.level += 1
-        return self._joined(own.result(), opened)
+        return self._checked(nodes, own.result(), opened)
+
+    def _checked(
+        self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
+        out = self._joined(own, opened)
+        if opened:
+            self.before.hear({party: (sums,) for party, sums in opened.items()})
+            self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
+        return out
+
+    def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
+        """Over the rows that count."""
+        part = self.own.parts[0]
+        return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
     def _sealed(self, asked: "Asked") -> bytes:
         if asked.plan is None:
@@ -219,11 +244,15 @@ class VerticalRows:
             if isinstance(answer, CountedSums):
                 self.told_counts[party] = answer.counts
             if plan is not None:
-                sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
-                opened[party] = self.secret.open_sums(sums)
+                opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
         if plan is not None:
             self._note(plan, len(request.nodes.tree))
         return opened
+
+    def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
+        """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
+        with answer_of(party):
+            return self.secret.open_sums(self.secret.public.read_sums(sealed_sums, plan, self.groups[party]))
 
     def _note(self, plan: RowsPlan, n_nodes: int) -> None:
         """So much could be opened of every party that was asked."""
@@ -265,10 +294,16 @@ class VerticalRows:
                 _fill(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
             elif len(at):
                 asked[owned.party], theirs[owned.party] = at, mine
-        for party, sides in (self._told(theirs) if theirs else {}).items():
+        told = self._told(theirs) if theirs else {}
+        for party, sides in told.items():
             _fill(left, self.own.parts, cuts.nodes, asked[party], sides)
         self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
+        if self.asked:
+            self.before.hear(told)
+            which = self.claimed.theirs(cuts)
+            left_children = Nodes(cuts.nodes.tree[which], cuts.child[which])
+            self.claimed.cut(cuts, which, self._sums(self.own_gradients, left_children))
         return sizes[0]
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
