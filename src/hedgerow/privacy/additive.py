@@ -178,6 +178,22 @@ class Cipher(Protocol):
         """Bits that the returned sums of so many groups can carry at most, whatever the key holder sealed."""
         ...
 
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows that the key holder seals."""
+        ...
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise."""
+        ...
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups of such rows."""
+        ...
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
+        ...
+
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
         ...

@@ -46,7 +46,16 @@ from hedgerow.privacy.paillier_public import (
     ensure_rows,
     ensure_slots,
 )
-from hedgerow.privacy.paillier_wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read_key
+from hedgerow.privacy.paillier_wire import (
+    HEAD,
+    PaillierRows,
+    PaillierSlots,
+    PaillierSums,
+    Ring,
+    Words,
+    inside,
+    read_key,
+)
 
 BITS = (2048, 3072, 4096)
 MADE_UP = "A returned ciphertext holds more than the sums of the plan; the answer was made up. The run stops."
@@ -152,6 +161,25 @@ class Paillier:
     def room(self, plan: RowsPlan, groups: int) -> int:
         """A whole plaintext for every ciphertext that returns: fields are what an honest key holder fills them with."""
         return sums_packing(plan, self.bits).count(plan.nodes * groups) * self.bits
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of sealed rows."""
+        return self._bytes(rows_packing(plan, self.bits).count(plan.rows))
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """Fewer rows take no more ciphertexts, and nodes do not matter."""
+        return self.rows_bytes(plan)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups."""
+        return self._bytes(sums_packing(plan, self.bits).count(plan.nodes * groups))
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots after so many choices."""
+        return self._bytes(slots_packing(plan, self.bits, chosen).count(plan.rows * entries))
+
+    def _bytes(self, ciphertexts: int) -> int:
+        return HEAD.size + ciphertexts * self.bits // 4
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

@@ -44,16 +44,12 @@ from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.protocols.claimed_sums import answer_of
 from hedgerow.protocols.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.said_before import SaidBefore
-from hedgerow.protocols.vertical import BYTES_A_SUM, Ask, Asks, Joint, VerticalRows
-from hedgerow.saved import MOST_BYTES
+from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.vertical import Ask, Asks, Joint, VerticalRows
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.splits import Cuts, Nodes
-from hedgerow.wire import MOST_SMALL
-
-BYTES_A_SIDE = 1 << 10
-"""At least as many as a row's sealed sides take on their way back."""
 
 _NOBODY = Nodes(np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -138,8 +134,7 @@ class HiddenRows(VerticalRows):
             sealed = b"" if plan is None else self.secret.seal_rows(self._vectors(nodes, step), plan).encode()
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
-            most = MOST_SMALL + BYTES_A_SUM * 2 * len(step) * max(self.asked.values())
-            answers = self.ask(dict.fromkeys(self.asked, request), min(most, MOST_BYTES))
+            answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan))
             if plan is not None:
                 self._note(plan, len(step))
             yield plan, answers
@@ -167,7 +162,8 @@ class HiddenRows(VerticalRows):
         for turn in range(max(map(len, turns.values()))):
             now = {party: _Members(asked[party], at[turn], self) for party, at in turns.items() if turn < len(at)}
             requests = {party: members.request() for party, members in now.items()}
-            answers = self.ask(requests, min(MOST_SMALL + BYTES_A_SIDE * self.following.n_rows, MOST_BYTES))
+            most = max(self.cipher.slots_bytes(members.plan, 1, 1) for members in now.values())
+            answers = self.ask(requests, ROOM + most)
             for party, members in now.items():
                 sides[party] |= members.sides(party, answers[party])
                 self._name(party, asked[party].nodes.at(members.which))

@@ -30,8 +30,6 @@ from hedgerow.protocols.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums
 from hedgerow.protocols.passive import REPEATS, PassiveRows
 from hedgerow.trees.splits import Cuts, Nodes
 
-MOST_REQUEST = 1 << 28
-"""Bytes that a request may have at least, however few rows there are."""
 REFUSED = "The plan of this run hides which rows share a node; the active party asks in a way that tells it."
 
 

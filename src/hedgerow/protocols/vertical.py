@@ -58,8 +58,8 @@ from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.protocols.claimed_sums import ClaimedSums, answer_of
 from hedgerow.protocols.said_before import SaidBefore
+from hedgerow.protocols.secure_sum import ROOM
 from hedgerow.protocols.told_cuts import cut_list, sides_of
-from hedgerow.saved import MOST_BYTES
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
@@ -72,8 +72,7 @@ Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
 Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
 
-BYTES_A_SUM = 32 << 10
-"""At least as many as a sealed sum takes on its way back."""
+WORD = 8
 
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
@@ -235,8 +234,8 @@ class VerticalRows:
 
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        n_sums = 2 * len(request.nodes.tree) * max(self.asked.values())
-        answers = self.ask(dict.fromkeys(self.asked, request), min(MOST_SMALL + BYTES_A_SUM * n_sums, MOST_BYTES))
+        counts = WORD * len(request.nodes.tree) * max(self.asked.values())
+        answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan) + counts)
         opened = {}
         for party, answer in answers.items():
             if not isinstance(answer, SealedSums | CountedSums):
@@ -248,6 +247,10 @@ class VerticalRows:
         if plan is not None:
             self._note(plan, len(request.nodes.tree))
         return opened
+
+    def _most_sums(self, plan: RowsPlan | None) -> int:
+        """Bytes of the longest answer with sums, counts aside."""
+        return ROOM + (0 if plan is None else max(self.cipher.sums_bytes(plan, n) for n in self.asked.values()))
 
     def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
         """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
@@ -309,7 +312,8 @@ class VerticalRows:
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
-        answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
+        sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
+        answers = self.ask(requests, ROOM + max(sizes) // 8)
         return {party: _told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
