@@ -149,7 +149,7 @@ def _rows(
     if circle.plan.hidden_rows:
         return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
     most_nodes = n_trees * params.n_estimators << max(params.max_depth - 1, 0)
-    return VerticalRows(*talks, most_nodes, *so_far)
+    return VerticalRows(*talks, most_nodes, *so_far, params.min_child_rows)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:

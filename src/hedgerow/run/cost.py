@@ -263,8 +263,8 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
     returned = sum(step.returned for step in steps)
     if plan.params.min_child_rows > 1:
-        counts = sum(asked) * width * sizes.groups * WORD
-        yield Line("CountedSums", rounds * len(cut), rounds * (returned + counts))
+        allowed = sum(cut) * width * sizes.groups / 8
+        yield Line("AllowedSums", rounds * len(cut), rounds * (returned + allowed))
     else:
         yield Line("SealedSums", rounds * len(cut), rounds * returned)
     yield Line("AskSides", rounds * len(cut), rounds * sum(cut) * CUT * width * share, trip=True)
