@@ -533,6 +533,7 @@ class AskHiddenSides(Request, frozen=True, tag=51):
     level: Annotated[int, clear("which level of the trees")]
     cuts: Annotated[HiddenCuts, clear("chosen cuts of the party's own columns, by number; not their nodes")]
     sealed_members: Annotated[bytes, sealed("which rows are at the node of each cut")]
+    public_key: Annotated[bytes, clear("a key of its own for sides, where gradients need another; once a round")] = b""
 
 
 class HiddenSides(Answer, frozen=True, tag=51):

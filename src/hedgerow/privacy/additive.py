@@ -166,6 +166,11 @@ class Cipher(Protocol):
         """Whether rows are best sealed once and asked about in any nodes, or anew, node after node, for every level."""
         ...
 
+    @property
+    def keys_apart(self) -> bool:
+        """Whether nobody can turn rows under a key into slots under it, so that one key serves both."""
+        ...
+
     def new_key(self, threads: int) -> SecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         ...

@@ -287,6 +287,11 @@ class Lattice:
         """Rows are best sealed anew for every level, node after node."""
         return False
 
+    @property
+    def keys_apart(self) -> bool:
+        """Rows and slots lie in rings of their own, but for slots in coefficients: of plans for sums only."""
+        return True
+
     def new_key(self, threads: int) -> LatticeSecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         return LatticeSecretKey(self.link_mbit, threads)

@@ -149,6 +149,11 @@ class Paillier:
         """Sealing is dear, and any row can be in any node."""
         return True
 
+    @property
+    def keys_apart(self) -> bool:
+        """Every ciphertext of a key can be added to every other, and multiplied by anything."""
+        return False
+
     def new_key(self, threads: int) -> PaillierSecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)

@@ -176,6 +176,11 @@ class Unencrypted:
         """Nothing is gained by doing it again."""
         return True
 
+    @property
+    def keys_apart(self) -> bool:
+        """A key that protects nothing keeps nothing apart."""
+        return False
+
     def new_key(self, threads: int) -> UnencryptedSecretKey:
         """A number that tells keys apart."""
         return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)

@@ -19,6 +19,9 @@ node. The owner keeps the ones of rows that go left and adds up the vectors of a
 one node of a tree, so the sum is its own side there; each tree has a bit of its own. Validation rows and rows outside
 the sample are among them. The order of the cuts is theirs, not that of the nodes.
 
+Keys.  Where a cipher's key does not keep rows and slots apart (Paillier), members are sealed under another than
+gradients: an owner could else answer with sides that it made of sealed gradients, and so of labels.
+
 Names.  The owner never learns where its cut stands: it numbers the cuts of a round as they come. The active party's
 forest has the number (counted from 1) in the place of the threshold, and `parts.called` reads it.
 
@@ -39,7 +42,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.messages import Answer, AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
-from hedgerow.privacy.additive import Cipher
+from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
 from hedgerow.protocols.claimed_sums import answer_of
 from hedgerow.protocols.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
@@ -103,6 +106,11 @@ class HiddenRows(VerticalRows):
         """A new key; nothing is said yet."""
         super().start_round(round_)
         self.following = _Following(self.own.parts)
+        if self.asked:
+            one = self.cipher.keys_apart
+            self.sides_secret: SecretKey = self.secret if one else self.cipher.new_key(self.own.threads)
+            self.to_hear = set() if one else set(self.asked)
+            """Parties that do not have the key for sides yet."""
         self.numbers = dict.fromkeys(self.groups, 0)
         self.named: list[tuple[int, int, int]] = []
         """Tree, node and the owner's number of each passive cut of the round."""
@@ -161,7 +169,7 @@ class HiddenRows(VerticalRows):
         sides: dict[str, dict[int, list[NDArray[np.bool_]]]] = {party: {} for party in asked}
         for turn in range(max(map(len, turns.values()))):
             now = {party: _Members(asked[party], at[turn], self) for party, at in turns.items() if turn < len(at)}
-            requests = {party: members.request() for party, members in now.items()}
+            requests = {party: members.request(party) for party, members in now.items()}
             most = max(self.cipher.slots_bytes(members.plan, 1, 1) for members in now.values())
             answers = self.ask(requests, ROOM + most)
             for party, members in now.items():
@@ -215,18 +223,20 @@ class _Members:
             for some in places:
                 self.own_members[some, column] = 1 << bit
 
-    def request(self) -> AskHiddenSides:
-        """The cuts in the clear, their members sealed."""
+    def request(self, party: str) -> AskHiddenSides:
+        """The cuts in the clear, their members sealed; the key with the first of a round."""
         cuts, at, rows = self.cuts, self.which, self.rows
         listed = HiddenCuts(cuts.column[at], cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at].reshape(-1))
-        sealed = rows.secret.seal_slots(self.own_members, self.plan).encode()
-        return AskHiddenSides(rows.round, rows.level, listed, sealed)
+        sealed = rows.sides_secret.seal_slots(self.own_members, self.plan).encode()
+        key = rows.sides_secret.public.encode() if party in rows.to_hear else b""
+        rows.to_hear.discard(party)
+        return AskHiddenSides(rows.round, rows.level, listed, sealed, key)
 
     def sides(self, party: str, answer: Answer) -> dict[int, list[NDArray[np.bool_]]]:
         """What becomes known here: by cut and part, which of the rows at its node go left."""
         if not isinstance(answer, HiddenSides):
             raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
-        secret = self.rows.secret
+        secret = self.rows.sides_secret
         with answer_of(party):
             opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
         if (opened & ~self.own_members.sum(axis=1)).any():
