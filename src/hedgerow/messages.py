@@ -482,11 +482,12 @@ class SealedSums(Answer, frozen=True, tag=15):
     sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
 
 
-class CountedSums(Answer, frozen=True, tag=55):
-    """The same where the plan bounds the rows of a child (`min_child_rows`): the rows are counted, too."""
+class AllowedSums(Answer, frozen=True, tag=56):
+    """The same where the plan bounds the rows of a child (`min_child_rows`); of siblings, too, what is said of rows."""
 
     sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
-    counts: Annotated[I64, clear("numbers of rows per node, numbered column and bin")]
+    allowed: Annotated[U8, clear("per node and place to cut a numbered column, whether both sides have enough rows")]
+    counts: Annotated[I64, clear("numbers of rows per node and category of numbered columns of categories")]
 
 
 class AskSides(Request, frozen=True, tag=16):
@@ -532,6 +533,7 @@ class AskHiddenSides(Request, frozen=True, tag=51):
     level: Annotated[int, clear("which level of the trees")]
     cuts: Annotated[HiddenCuts, clear("chosen cuts of the party's own columns, by number; not their nodes")]
     sealed_members: Annotated[bytes, sealed("which rows are at the node of each cut")]
+    public_key: Annotated[bytes, clear("a key of its own for sides, where gradients need another; once a round")] = b""
 
 
 class HiddenSides(Answer, frozen=True, tag=51):
@@ -592,7 +594,7 @@ REQUESTS: tuple[type[Request], ...] = (
 )  # fmt: skip
 ANSWERS: tuple[type[Answer], ...] = (
     Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
-    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns, CountedSums,
+    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns, AllowedSums,
     HiddenSides, Known, SealedWords, ToEveryParty, RoundGrown, Led,
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from ciphers import CIPHERS, Sides, case, nodes_of, one_node, slots_case, small, sums_case, sums_of
 
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
+from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
 
 KINDS = ("key", "rows", "sums", "slots", "filtered", "scores", "summable", "summed")
 
@@ -305,3 +305,46 @@ def alike(one, two):
     assert len(one) == len(two)
     same = np.frombuffer(one, np.uint8) == np.frombuffer(two, np.uint8)
     return same[64:].mean()
+
+
+# How long wire forms are
+
+
+@pytest.mark.parametrize("nodes", [1, 7])
+@pytest.mark.parametrize("rows", [1, 40, 300])
+def test_rows_and_sums_are_as_long_as_the_plan_says(sides, rows, nodes, rng):
+    plan = RowsPlan(rows=rows, bounds=(9, 9), groups=12, nodes=nodes, run_sums=5000)
+    values = rng.integers(-9, 10, (rows, 2))
+    selection = Selection(rng.integers(0, 5, (2, rows)).astype(np.uint8), np.array([3, 4]))
+    sealed = sides.sent(values, plan)
+    sums = sides.public.group_sums(
+        sealed, selection, Nodes.in_order(np.diff(np.linspace(0, rows, nodes + 1).astype(int)))
+    )
+    assert len(sealed.encode()) == sides.cipher.rows_bytes(plan)
+    assert len(sums.encode()) == sides.cipher.sums_bytes(plan, selection.groups)
+
+
+@pytest.mark.parametrize("sums_only", [False, True])
+@pytest.mark.parametrize("entries", [1, 3, 9])
+def test_slots_are_as_long_as_the_plan_says(sides, entries, sums_only, rng):
+    plan = SlotsPlan(rows=20, entries=entries, bound=5, sums_only=sums_only)
+    sealed = sides.sent_slots(rng.integers(-5, 6, (20, entries)), plan)
+    choice = rng.random((20, entries)) < 0.5
+    length = sides.cipher.slots_bytes
+    assert len(sealed.encode()) == length(plan, entries)
+    assert len(sides.public.slot_sums(sealed, choice).encode()) == length(plan, 1, 1)
+    if not sums_only:
+        assert len(sides.public.filtered(sealed, choice).encode()) == length(plan, entries, 1)
+
+
+def test_smaller_plans_take_no_more_than_the_most_of_a_larger_one(sides):
+    """Also where few rows of many nodes lie otherwise than all of them."""
+    large = RowsPlan(rows=4000, bounds=(128, 128), groups=20_000, columns=100, nodes=64, run_sums=1 << 22)
+    most = sides.cipher.most_rows_bytes(large)
+    found = [
+        sides.cipher.rows_bytes(replace(large, rows=rows, nodes=nodes, most_rows=largest))
+        for rows in (4000, 3999, 2000, 700, 100)
+        for nodes in (1, 2, 9, 33, 64)
+        for largest in (0, -(-rows // nodes))
+    ]
+    assert max(found) <= most < 20 * max(found)

@@ -89,7 +89,7 @@ def test_what_a_round_uses_and_what_happens_to_a_lost_party_reach_the_plan(tmp_p
     said_of = " ".join(leaks(plan))
     assert "Of the first 3 rounds of trees passive parties learn only that they were grown" in said_of
     assert "which passive parties are drawn" in said_of
-    assert "how many rows each bin of a numbered column has" in said_of
+    assert "which cuts of numbered columns leave rows enough on both sides, and how many rows each category" in said_of
     assert "sides of the tree under way are asked for again" in said_of
 
 

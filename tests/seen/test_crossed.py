@@ -78,9 +78,9 @@ def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_s
         "local cuts": {"LocalCuts"},
         "bagging": {"OwnTrees"},
         "sequential": {"OwnTrees"},
-        "counted": {"CountedSums"},
+        "counted": {"AllowedSums"},
     }
-    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees", "CountedSums"} == expected.get(run, set())
+    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees", "AllowedSums"} == expected.get(run, set())
 
 
 def test_every_party_hears_the_same():

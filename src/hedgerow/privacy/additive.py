@@ -166,6 +166,11 @@ class Cipher(Protocol):
         """Whether rows are best sealed once and asked about in any nodes, or anew, node after node, for every level."""
         ...
 
+    @property
+    def keys_apart(self) -> bool:
+        """Whether nobody can turn rows under a key into slots under it, so that one key serves both."""
+        ...
+
     def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> SecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads.
 
@@ -179,6 +184,22 @@ class Cipher(Protocol):
 
     def room(self, plan: RowsPlan, groups: int) -> int:
         """Bits that the returned sums of so many groups can carry at most, whatever the key holder sealed."""
+        ...
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows that the key holder seals."""
+        ...
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise."""
+        ...
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups of such rows."""
+        ...
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
         ...
 
     def ensure_rows(self, plan: RowsPlan) -> None:

@@ -25,6 +25,7 @@ from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import lattice_coefficients as coefficients
 from hedgerow.privacy import lattice_key as keys
 from hedgerow.privacy import lattice_layout as layouts
+from hedgerow.privacy import lattice_sizes as sizes
 from hedgerow.privacy import lattice_wire as wire
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.agreed import (
@@ -281,6 +282,11 @@ class Lattice:
         """Rows are best sealed anew for every level, node after node."""
         return False
 
+    @property
+    def keys_apart(self) -> bool:
+        """Rows and slots lie in rings of their own, but for slots in coefficients: of plans for sums only."""
+        return True
+
     def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> LatticeSecretKey:
         """A fresh key from the system's generator, with proofs that it is well formed."""
         return LatticeSecretKey(self.link_mbit, threads, rows, slots)
@@ -296,6 +302,22 @@ class Lattice:
     def room(self, plan: RowsPlan, groups: int) -> int:
         """One coefficient a sum and lane leaves, modulo the two primes that are left."""
         return plan.nodes * groups * rows_layout(plan, self.link_mbit, by_public_key=False).lanes * RETURNED_BITS
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows that the key holder seals."""
+        return sizes.rows_bytes(plan, self.link_mbit)
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise."""
+        return sizes.most_rows_bytes(plan, self.link_mbit)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups of such rows."""
+        return sizes.sums_bytes(plan, groups, self.link_mbit)
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
+        return sizes.slots_bytes(plan, entries, chosen, self.link_mbit)
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

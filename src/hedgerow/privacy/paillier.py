@@ -48,7 +48,16 @@ from hedgerow.privacy.paillier_public import (
     ensure_rows,
     ensure_slots,
 )
-from hedgerow.privacy.paillier_wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read_key
+from hedgerow.privacy.paillier_wire import (
+    HEAD,
+    PaillierRows,
+    PaillierSlots,
+    PaillierSums,
+    Ring,
+    Words,
+    inside,
+    read_key,
+)
 
 BITS = (2048, 3072, 4096)
 MADE_UP = "A returned ciphertext holds more than the sums of the plan; the answer was made up. The run stops."
@@ -142,6 +151,11 @@ class Paillier:
         """Sealing is dear, and any row can be in any node."""
         return True
 
+    @property
+    def keys_apart(self) -> bool:
+        """Every ciphertext of a key can be added to every other, and multiplied by anything."""
+        return False
+
     def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> PaillierSecretKey:  # noqa: ARG002  # one for all
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
@@ -154,6 +168,25 @@ class Paillier:
     def room(self, plan: RowsPlan, groups: int) -> int:
         """A whole plaintext for every ciphertext that returns: fields are what an honest key holder fills them with."""
         return sums_packing(plan, self.bits).count(plan.nodes * groups) * self.bits
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of sealed rows."""
+        return self._bytes(rows_packing(plan, self.bits).count(plan.rows))
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """Fewer rows take no more ciphertexts, and nodes do not matter."""
+        return self.rows_bytes(plan)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups."""
+        return self._bytes(sums_packing(plan, self.bits).count(plan.nodes * groups))
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots after so many choices."""
+        return self._bytes(slots_packing(plan, self.bits, chosen).count(plan.rows * entries))
+
+    def _bytes(self, ciphertexts: int) -> int:
+        return HEAD.size + ciphertexts * self.bits // 4
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

@@ -45,6 +45,7 @@ from hedgerow.privacy.clear import (
 )
 
 KEY_BYTES = 16
+WORD = 8
 
 
 class UnencryptedPublicKey:
@@ -175,6 +176,11 @@ class Unencrypted:
         """Nothing is gained by doing it again."""
         return True
 
+    @property
+    def keys_apart(self) -> bool:
+        """A key that protects nothing keeps nothing apart."""
+        return False
+
     def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> UnencryptedSecretKey:  # noqa: ARG002  # one for all
         """A number that tells keys apart."""
         return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)
@@ -189,6 +195,22 @@ class Unencrypted:
     def room(self, plan: RowsPlan, groups: int) -> int:
         """What came in was checked to be within its bounds, and so are the sums."""
         return plan.nodes * groups * sum((2 * most + 1).bit_length() for most in plan.most)
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows."""
+        return HEAD.size + WORD * plan.rows * len(plan.bounds)
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """Fewer rows take less, and nodes do not matter."""
+        return self.rows_bytes(plan)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the sums of so many groups."""
+        return HEAD.size + WORD * plan.nodes * groups * len(plan.bounds)
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:  # noqa: ARG002  # like any other
+        """The length of the wire form of slots."""
+        return HEAD.size + WORD * plan.rows * entries
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses nothing: sums of any plan have room in 62 bits, and NOTHING is hidden."""

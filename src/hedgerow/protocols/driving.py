@@ -28,6 +28,7 @@ from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.opener import Relay
 from hedgerow.protocols.own_sets import OwnSets
+from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.vertical_run import Active
 from hedgerow.saved import encoded
@@ -124,6 +125,8 @@ class _Run:
         """The active party's rows with the scores of the trees so far, in a vertical run."""
         self.sets: OwnSets | None = None
         """Its side of the alignment of rows."""
+        self.said = SaidBefore()
+        """What the others said to it of the trees under way, in attempts before this one."""
         self.n_told, self.ends = 0, False
         """Of how many rounds the callbacks were told, and whether one then ended the training."""
 
@@ -204,8 +207,8 @@ class _Run:
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        named = (self.state.model, self.state.learnt)
-        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, *named)
+        more = (self.state.model, self.state.learnt, self.said)
+        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, *more)
 
     def _say_farewell(self, circle: Circle, model: Model) -> None:
         try:

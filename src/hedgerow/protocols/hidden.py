@@ -19,6 +19,9 @@ node. The owner keeps the ones of rows that go left and adds up the vectors of a
 one node of a tree, so the sum is its own side there; each tree has a bit of its own. Validation rows and rows outside
 the sample are among them. The order of the cuts is theirs, not that of the nodes.
 
+Keys.  Where a cipher's key does not keep rows and slots apart (Paillier), members are sealed under another than
+gradients: an owner could else answer with sides that it made of sealed gradients, and so of labels.
+
 Names.  The owner never learns where its cut stands: it numbers the cuts of a round as they come. The active party's
 forest has the number (counted from 1) in the place of the threshold, and `parts.called` reads it.
 
@@ -39,19 +42,17 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.messages import Answer, AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
-from hedgerow.privacy.additive import Cipher
+from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
+from hedgerow.protocols.claimed_sums import answer_of
 from hedgerow.protocols.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
-from hedgerow.protocols.vertical import BYTES_A_SUM, Ask, Asks, Joint, VerticalRows
-from hedgerow.saved import MOST_BYTES
+from hedgerow.protocols.said_before import SaidBefore
+from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.vertical import Ask, Asks, Joint, VerticalRows
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.splits import Cuts, Nodes
-from hedgerow.wire import MOST_SMALL
-
-BYTES_A_SIDE = 1 << 10
-"""At least as many as a row's sealed sides take on their way back."""
 
 _NOBODY = Nodes(np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -90,6 +91,7 @@ class HiddenRows(VerticalRows):
         depth: int,
         done: int = 0,
         asks: Asks | None = None,
+        before: SaidBefore | None = None,
     ) -> None:
         held_out = 0 if own.held_out is None else own.held_out.matrix.n_rows
         n_rows = own.own.matrix.n_rows + held_out
@@ -100,12 +102,17 @@ class HiddenRows(VerticalRows):
                 f"With hidden_rows the sums of all {widest} nodes of a level are kept at once, too many for {bins} "
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
-        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks)
+        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks, before)
 
     def start_round(self, round_: int) -> None:
         """A new key; nothing is said yet."""
         super().start_round(round_)
         self.following = _Following(self.own.parts)
+        if self.asked:
+            one = self.cipher.keys_apart
+            self.sides_secret: SecretKey = self.secret if one else self.cipher.new_key(self.own.threads)
+            self.to_hear = set() if one else set(self.asked)
+            """Parties that do not have the key for sides yet."""
         self.numbers = dict.fromkeys(self.groups, 0)
         self.named: list[tuple[int, int, int]] = []
         """Tree, node and the owner's number of each passive cut of the round."""
@@ -119,11 +126,11 @@ class HiddenRows(VerticalRows):
             for plan, answers in self._level(nodes.at(order)):
                 if plan is not None:
                     for party, answer in answers.items():
-                        opened[party].append(self._opened_sums(party, answer, plan))
+                        opened[party].append(self._opened_by_node(party, answer, plan))
         self.level += 1
         places = np.argsort(order)
         told = {party: np.concatenate(sums)[places] for party, sums in opened.items() if sums}
-        return self._joined(own.result(), told)
+        return self._checked(nodes, own.result(), told)
 
     def _by_size(self, nodes: Nodes) -> NDArray[np.int64]:
         """The order in which nodes are sealed: those with most rows first."""
@@ -137,8 +144,7 @@ class HiddenRows(VerticalRows):
             sealed = b"" if plan is None else self.secret.seal_rows(self._vectors(nodes, step), plan).encode()
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
-            most = MOST_SMALL + BYTES_A_SUM * 2 * len(step) * max(self.asked.values())
-            answers = self.ask(dict.fromkeys(self.asked, request), min(most, MOST_BYTES))
+            answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan))
             if plan is not None:
                 self._note(plan, len(step))
             yield plan, answers
@@ -152,11 +158,11 @@ class HiddenRows(VerticalRows):
             out[self.following.at(node)[0], i - step.start] = self.own_gradients[nodes.tree[i], part.rows(node)]
         return out.reshape(len(out), -1)
 
-    def _opened_sums(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
+    def _opened_by_node(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
         """What becomes known here: the sums, each checked to be one that rows can have (nodes x groups x 2)."""
         if not isinstance(answer, SealedSums):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-        sums = self.secret.open_sums(self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party]))
+        sums = self._opened_sums(party, answer.sealed_sums, plan)
         return np.ascontiguousarray(sums.reshape(self.groups[party], -1, 2).swapaxes(0, 1))
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
@@ -165,8 +171,9 @@ class HiddenRows(VerticalRows):
         sides: dict[str, dict[int, list[NDArray[np.bool_]]]] = {party: {} for party in asked}
         for turn in range(max(map(len, turns.values()))):
             now = {party: _Members(asked[party], at[turn], self) for party, at in turns.items() if turn < len(at)}
-            requests = {party: members.request() for party, members in now.items()}
-            answers = self.ask(requests, min(MOST_SMALL + BYTES_A_SIDE * self.following.n_rows, MOST_BYTES))
+            requests = {party: members.request(party) for party, members in now.items()}
+            most = max(self.cipher.slots_bytes(members.plan, 1, 1) for members in now.values())
+            answers = self.ask(requests, ROOM + most)
             for party, members in now.items():
                 sides[party] |= members.sides(party, answers[party])
                 self._name(party, asked[party].nodes.at(members.which))
@@ -218,19 +225,22 @@ class _Members:
             for some in places:
                 self.own_members[some, column] = 1 << bit
 
-    def request(self) -> AskHiddenSides:
-        """The cuts in the clear, their members sealed."""
+    def request(self, party: str) -> AskHiddenSides:
+        """The cuts in the clear, their members sealed; the key with the first of a round."""
         cuts, at, rows = self.cuts, self.which, self.rows
         listed = HiddenCuts(cuts.column[at], cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at].reshape(-1))
-        sealed = rows.secret.seal_slots(self.own_members, self.plan).encode()
-        return AskHiddenSides(rows.round, rows.level, listed, sealed)
+        sealed = rows.sides_secret.seal_slots(self.own_members, self.plan).encode()
+        key = rows.sides_secret.public.encode() if party in rows.to_hear else b""
+        rows.to_hear.discard(party)
+        return AskHiddenSides(rows.round, rows.level, listed, sealed, key)
 
     def sides(self, party: str, answer: Answer) -> dict[int, list[NDArray[np.bool_]]]:
         """What becomes known here: by cut and part, which of the rows at its node go left."""
         if not isinstance(answer, HiddenSides):
             raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
-        secret = self.rows.secret
-        opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
+        secret = self.rows.sides_secret
+        with answer_of(party):
+            opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
         if (opened & ~self.own_members.sum(axis=1)).any():
             raise ProtocolError(f"Party {party!r} told sides of rows that were not sealed for it; the run stops.")
         found = zip(self.which.tolist(), self.bits, self.places, strict=True)

@@ -24,14 +24,13 @@ from hedgerow.messages import (
     SealedSums,
     Sides,
 )
+from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.agreed import Nodes as Spans
 from hedgerow.privacy.agreed import Selection
 from hedgerow.protocols.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.passive import REPEATS, PassiveRows
 from hedgerow.trees.splits import Cuts, Nodes
 
-MOST_REQUEST = 1 << 28
-"""Bytes that a request may have at least, however few rows there are."""
 REFUSED = "The plan of this run hides which rows share a node; the active party asks in a way that tells it."
 
 
@@ -114,6 +113,7 @@ class HiddenPassiveRows(PassiveRows):
 
     def _start(self, round_: int, n_trees: int) -> None:  # noqa: ARG002  # nodes of all trees look alike
         super()._start(round_, 1)
+        self.public_for_sides: PublicKey | None = None
         order = self.parts[0].orders[0]
         self.n_counted, self.n_cuts = len(order), 0
         every = self.n_counted == self.own_codes.shape[1]
@@ -137,11 +137,21 @@ class HiddenPassiveRows(PassiveRows):
         told = self.told_sides + own_choice.size
         if KINDS * told > plan.run_sums:
             raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
-        sealed = self.public.read_slots(request.sealed_members, plan, len(cuts.column))
-        answer = HiddenSides(self.public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
+        public = self._key_for_sides(request.public_key)
+        sealed = public.read_slots(request.sealed_members, plan, len(cuts.column))
+        answer = HiddenSides(public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
         self.cuts.append(self._numbered(cuts))
         self.n_cuts, self.told_sides = n_cuts, told
         return answer
+
+    def _key_for_sides(self, told: bytes) -> PublicKey:
+        """The key of the round, or where the cipher needs one for sides that one, told with the first of them."""
+        public = self.public if self.cipher.keys_apart else self.public_for_sides
+        if bool(told) != (public is None):
+            raise ProtocolError("The active party gives no key for sides, or another in the middle of a round.")
+        if public is None:
+            public = self.public_for_sides = self.cipher.read_public_key(told, self.threads)
+        return public
 
     def _own_cuts(self, listed: HiddenCuts) -> Cuts:
         """The cuts, if they are of this party's grid; to it all of them cut the whole table."""

@@ -51,6 +51,9 @@ from hedgerow.wire import encode
 class HorizontalRows:
     """The driver's side: rows it never sees, reached through the circle of parties."""
 
+    counts_every = False
+    """Counts of a larger sibling follow from the others."""
+
     def __init__(self, circle: Circle, grid: Grid, metric: Metric | None, n_trees: int) -> None:
         self.circle, self.width, self.n_trees = circle, int(grid.offsets[-1]) + 1, n_trees
         self.counted = circle.plan.params.min_child_rows > 1

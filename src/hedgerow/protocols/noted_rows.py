@@ -27,6 +27,8 @@ class NotedRows:
     Whatever was told is noted when a round is finished, or a party was lost in its middle.
     """
 
+    counts_every = VerticalRows.counts_every
+
     def __init__(self, rows: VerticalRows, learnt: LearntBins, meanwhile: Meanwhile) -> None:
         self.rows, self.learnt, self.meanwhile = rows, learnt, meanwhile
         self._to_note: list[Callable[[], None]] = []

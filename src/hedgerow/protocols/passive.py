@@ -17,10 +17,10 @@ from hedgerow import _native
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.messages import (
+    AllowedSums,
     AskSealedSums,
     AskSides,
     BeginSealed,
-    CountedSums,
     Done,
     EndRound,
     KeepPart,
@@ -33,6 +33,7 @@ from hedgerow.parts import Part
 from hedgerow.plan import Plan
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan, Selection
+from hedgerow.protocols.allowed_cuts import CutPlaces, with_siblings
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
@@ -98,6 +99,7 @@ class PassiveRows:
         self.cipher, self.threads = cipher, threads
         self.draw = Draw(params.subsample, params.random_state, params.average)
         self.bins = bins_of(grid)
+        self.places = CutPlaces.of(grid.n_values, grid.has_missing, grid.categorical)
         cut = np.flatnonzero(self.bins > 1)
         by_column = own.matrix.by_column
         every = by_column if by_column.size else _native.columns_of(own.matrix, threads)
@@ -164,7 +166,7 @@ class PassiveRows:
             one = RowsPlan(rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums)
             self.cipher.ensure_rows(one)
 
-    def sums(self, request: AskSealedSums) -> SealedSums | CountedSums:
+    def sums(self, request: AskSealedSums) -> SealedSums | AllowedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun = self._check_step(request)
         self.underway = True
@@ -177,7 +179,7 @@ class PassiveRows:
         self.level = request.level + 1
         sealed = self._sealed_sums(begun, request, nodes)
         self.underway = False
-        return SealedSums(sealed) if self.params.min_child_rows == 1 else CountedSums(sealed, self._counts(nodes))
+        return SealedSums(sealed) if self.params.min_child_rows == 1 else AllowedSums(sealed, *self._allowed(nodes))
 
     def _check_rows(self, sizes: NDArray[np.int64]) -> None:
         """The owner's policy, whatever the active party's rules are."""
@@ -188,13 +190,11 @@ class PassiveRows:
                 "this party stops."
             )
 
-    def _counts(self, nodes: Nodes) -> NDArray[np.int64]:
-        """What becomes known to the active party: rows per node and bin; each column's last bin follows."""
-        part = self.parts[0]
-        counts = _native.count_rows(self.own.matrix, part.orders, part.spans, nodes, self.threads)
-        last = np.zeros(int(self.bins.sum()) + 1, np.bool_)
-        last[np.cumsum(self.bins) - 1] = last[-1] = True
-        return np.ascontiguousarray(counts[:, ~last], np.int64).reshape(-1)
+    def _allowed(self, nodes: Nodes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """What becomes known to the active party of these nodes and their siblings: see `allowed_cuts`."""
+        part, every = self.parts[0], with_siblings(nodes)
+        counts = _native.count_rows(self.own.matrix, part.orders, part.spans, every, self.threads)
+        return self.places.told(counts, self.params.min_child_rows)
 
     def _sealed_sums(self, begun: BeginSealed, request: AskSealedSums, nodes: Nodes) -> bytes:
         asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)

@@ -18,17 +18,16 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.gave import Gave
-from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
+from hedgerow.protocols.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
 from hedgerow.protocols.own_sets import Tables
 from hedgerow.protocols.passive import GAVE, PassiveRows, Terms, passive_rows, rows_digest
+from hedgerow.protocols.request_sizes import most_request
 from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
 from hedgerow.wire import MOST_SMALL, encode
 
-BYTES_A_ROW = 16 << 10
-"""At least as many as the sealed gradients of a row take."""
 SIZES, GRID = "the sizes of the run", "own cut points"
 
 Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
@@ -49,11 +48,8 @@ class PassiveSide:
 
     @property
     def most_bytes(self) -> int:
-        """The bytes a request may have: sealed gradients grow with the rows."""
-        if self.rows is None:
-            return MOST_SMALL
-        least = MOST_REQUEST if self.plan.hidden_rows else MOST_SMALL
-        return min(max(least, BYTES_A_ROW * self.rows.own.matrix.n_rows), MOST_BYTES)
+        """The bytes the next request may have: how much can be sealed in it is known."""
+        return MOST_SMALL if self.rows is None else min(MOST_SMALL + most_request(self.rows), MOST_BYTES)
 
     def answer(self, request: m.Request, tables: Tables, keep: Callable[[bytes], None] | None) -> m.Answer:
         """What the plan allows of a party that has these rows; its part of the model goes to `keep`."""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import CutList
+from hedgerow.messages import Answer, CutList, Sides
+from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
 CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
@@ -32,3 +33,32 @@ def sides_of(bits: NDArray[np.uint8], sizes: Sequence[int], refusal: str) -> lis
         raise ProtocolError(refusal)
     left = np.unpackbits(bits, count=sum(sizes), bitorder="little").astype(np.bool_)
     return np.split(left, np.cumsum(sizes)[:-1])
+
+
+def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
+    """Some cuts, their columns counted from `first`."""
+    column = (cuts.column[at] - first).astype(np.int32)
+    return Cuts(cuts.nodes.at(at), cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
+
+
+def fill_sides(
+    left: Sequence[NDArray[np.bool_]],
+    parts: Sequence[Part],
+    nodes: Nodes,
+    at: NDArray[np.int64],
+    sides: Sequence[NDArray[np.bool_]],
+) -> None:
+    """Put the sides of some nodes' rows among those of all."""
+    for out, part, some in zip(left, parts, sides, strict=True):
+        sizes = part.sizes(nodes)
+        mine = np.zeros(len(sizes), np.bool_)
+        mine[at] = True
+        out[np.repeat(mine, sizes)] = some
+
+
+def told_sides(answer: Answer, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
+    """The sides of the rows at these nodes, part by part, as the party tells them; another number is refused."""
+    refusal = f"Party {party!r} did not tell the sides of the rows it was asked about."
+    if not isinstance(answer, Sides):
+        raise ProtocolError(refusal)
+    return sides_of(answer.left, [int(part.sizes(nodes).sum()) for part in parts], refusal)

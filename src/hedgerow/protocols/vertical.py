@@ -6,7 +6,7 @@
     BeginSealed(sizes)              ----------->
   every level (of a tree that may cut its columns, see `taking_part`):
     AskSealedSums(moves, gradients) ----------->  moves its rows, adds up sealed gradients per bin
-                                    <-----------  SealedSums, or CountedSums where a plan bounds the rows of a child
+                                    <-----------  SealedSums, or AllowedSums where a plan bounds the rows of a child
     AskSides(cuts)    to the owners ----------->  keeps the cuts
                                     <-----------  Sides
   every tree:
@@ -18,8 +18,12 @@
 Sees in the clear.  Active: sums per node, numbered column and bin; the owner of each cut; sides of rows at chosen cuts.
                     Passive: which rows share a node; its own cuts.  Nobody: another's values, thresholds, gradients.
                     (Without encryption a passive party reads every gradient, and with it the labels. With
-                    CountedSums the active party also reads how many rows each bin has at a node.)
+                    AllowedSums the active party also reads which cuts leave rows enough on both sides, and how many
+                    rows each category has at a node: `allowed_cuts`.)
 
+The active party checks what it is told: sums that the rows of a node cannot have, a chosen cut whose sums are not those
+of the rows that go left, a tree that is told otherwise when it is grown again, end the run and name the party
+(`claimed_sums`, `said_before`).
 A passive party checks what it is told: nodes at the lowest level, each summed once and cut once, cuts of its own grid,
 rows that go where it said, no more depth, trees or sums than the plan's (`passive`). The
 key is new for every tree, so that sums of two trees have nothing in common.
@@ -36,11 +40,11 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import ProtocolError
 from hedgerow.messages import (
+    AllowedSums,
     Answer,
     AskSealedSums,
     AskSides,
     BeginSealed,
-    CountedSums,
     EndRound,
     Moves,
     NamedColumns,
@@ -48,13 +52,15 @@ from hedgerow.messages import (
     OwnColumns,
     Request,
     SealedSums,
-    Sides,
 )
 from hedgerow.privacy import agreed
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.agreed import RowsPlan
-from hedgerow.protocols.told_cuts import cut_list, sides_of
-from hedgerow.saved import MOST_BYTES
+from hedgerow.protocols.allowed_cuts import AllowedRows, CutPlaces
+from hedgerow.protocols.claimed_sums import ClaimedSums, answer_of
+from hedgerow.protocols.said_before import SaidBefore
+from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.told_cuts import cut_list, fill_sides, some_cuts, told_sides
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
@@ -67,9 +73,6 @@ Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
 
 Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
-
-BYTES_A_SUM = 32 << 10
-"""At least as many as a sealed sum takes on its way back."""
 
 RUN_SUMS = 4
 """Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
@@ -123,6 +126,11 @@ class Joint:
         """How many bins each of a party's columns has."""
         return bins_of(self.grid)[owned.first : owned.last]
 
+    def places(self, owned: Owned) -> CutPlaces:
+        """Where a party's columns can be cut."""
+        grid, here = self.grid, slice(owned.first, owned.last)
+        return CutPlaces.of(grid.n_values[here], grid.has_missing[here], grid.categorical[here])
+
     def columns_of(self, parties: Sequence[str]) -> NDArray[np.bool_]:
         """Which columns belong to these parties, or to the active one."""
         found = np.zeros(self.grid.n_columns, np.bool_)
@@ -151,6 +159,8 @@ class VerticalRows:
 
     seals_sides = False
     """Whether sides are sealed, too."""
+    counts_every = True
+    """What allows and refuses cuts is told of every node by itself."""
 
     def __init__(
         self,
@@ -161,13 +171,18 @@ class VerticalRows:
         most_nodes: int,
         done: int = 0,
         asks: Asks | None = None,
+        before: SaidBefore | None = None,
+        min_child_rows: int = 1,
     ) -> None:
         self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.before = before or SaidBefore()
         self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
         self.bits = own.settings.scales.bits
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
+        places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
+        self.allowed = AllowedRows(places, min_child_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
@@ -186,9 +201,12 @@ class VerticalRows:
         asked = self.asks(round_)
         self.asked = {party: n for party, n in self.groups.items() if party in asked}
         """Sums of a node by the parties that this round asks."""
+        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
         if self.asked:
             self.secret: SecretKey = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
-        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
+            self.own_absolute = np.abs(self.own_gradients)
+            self.claimed = ClaimedSums([o for o in self.joint.owned if o.party in self.asked], self.joint.grid)
+            self.before.start_round(round_)
         self.moves = NO_MOVES
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
@@ -196,7 +214,6 @@ class VerticalRows:
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
-        self.told_counts: dict[str, NDArray[np.int64]] = {}
         if not self.asked:
             self.level += 1
             return self._joined(self.own.histograms(nodes), {})
@@ -207,7 +224,22 @@ class VerticalRows:
             own = beside.submit(self.own.histograms, nodes)
             opened = self._opened(request, asked.plan)
         self.level += 1
-        return self._joined(own.result(), opened)
+        return self._checked(nodes, own.result(), opened)
+
+    def _checked(
+        self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
+        out = self._joined(own, opened)
+        if opened:
+            self.before.hear({party: (sums,) for party, sums in opened.items()})
+            self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
+        return out
+
+    def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
+        """Over the rows that count."""
+        part = self.own.parts[0]
+        return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
     def _sealed(self, asked: "Asked") -> bytes:
         if asked.plan is None:
@@ -222,20 +254,27 @@ class VerticalRows:
 
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        n_sums = 2 * len(request.nodes.tree) * max(self.asked.values())
-        answers = self.ask(dict.fromkeys(self.asked, request), min(MOST_SMALL + BYTES_A_SUM * n_sums, MOST_BYTES))
+        nodes = Nodes(request.nodes.tree, request.nodes.node)
+        answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan) + self.allowed.n_bytes(nodes))
+        self.allowed.hear(nodes, answers)
         opened = {}
         for party, answer in answers.items():
-            if not isinstance(answer, SealedSums | CountedSums):
+            if not isinstance(answer, SealedSums | AllowedSums):
                 raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-            if isinstance(answer, CountedSums):
-                self.told_counts[party] = answer.counts
             if plan is not None:
-                sums = self.secret.public.read_sums(answer.sealed_sums, plan, self.groups[party])
-                opened[party] = self.secret.open_sums(sums)
+                opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
         if plan is not None:
             self._note(plan, len(request.nodes.tree))
         return opened
+
+    def _most_sums(self, plan: RowsPlan | None) -> int:
+        """Bytes of the longest answer, what it says of rows aside."""
+        return ROOM + (0 if plan is None else max(self.cipher.sums_bytes(plan, n) for n in self.asked.values()))
+
+    def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
+        """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
+        with answer_of(party):
+            return self.secret.open_sums(self.secret.public.read_sums(sealed_sums, plan, self.groups[party]))
 
     def _note(self, plan: RowsPlan, n_nodes: int) -> None:
         """So much could be opened of every party that was asked."""
@@ -256,14 +295,17 @@ class VerticalRows:
         return out
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:
-        """What becomes known here: how many rows each bin of the passive columns has at these nodes."""
-        own, told = self.own.counts(nodes)[:, :, None], {}
-        for party, n in self.asked.items():
-            counts = self.told_counts.get(party, _NONE)
-            if len(counts) != len(nodes.tree) * n or (counts < 0).any():
-                raise ProtocolError(f"Party {party!r} did not count the rows of the nodes it was asked about.")
-            told[party] = counts.reshape(len(nodes.tree), n, 1)
-        return np.ascontiguousarray(self._joined(own, told)[:, :, 0])
+        """Numbers of rows a node and bin: of passive columns such that allow the cuts that their owners do."""
+        own, offsets = self.own.counts(nodes), self.joint.grid.offsets.astype(np.int64)
+        out = np.zeros((len(own), int(offsets[-1]) + 1), np.int64)
+        out[:, -1] = own[:, -1]
+        for owned in self.joint.owned:
+            here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
+            if owned.party == self.joint.own:
+                out[:, here] = own[:, :-1]
+            elif owned.party in self.asked:
+                out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
+        return out
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """What becomes known here: the sides of all rows at the cuts of passive columns."""
@@ -272,22 +314,35 @@ class VerticalRows:
         theirs: dict[str, Cuts] = {}
         for owned in self.joint.owned:
             at = np.flatnonzero((cuts.column >= owned.first) & (cuts.column < owned.last))
-            mine = _at(cuts, at, owned.first)
+            mine = some_cuts(cuts, at, owned.first)
             if len(at) and owned.party == self.joint.own:
-                _fill(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
+                fill_sides(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
             elif len(at):
                 asked[owned.party], theirs[owned.party] = at, mine
-        for party, sides in (self._told(theirs) if theirs else {}).items():
-            _fill(left, self.own.parts, cuts.nodes, asked[party], sides)
+        told = self._told(theirs) if theirs else {}
+        for party, sides in told.items():
+            fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
         self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
+        if self.asked:
+            self.before.hear(told)
+            self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
+
+    def _check_cuts(self, cuts: Cuts, sizes: Mapping[str, NDArray[np.int64]]) -> None:
+        """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
+        for party, rows in sizes.items():
+            self.allowed.check(party, rows)
+        which = self.claimed.theirs(cuts)
+        left_children = Nodes(cuts.nodes.tree[which], cuts.child[which])
+        self.claimed.cut(cuts, which, self._sums(self.own_gradients, left_children))
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
-        answers = self.ask(requests, MOST_SMALL + self.own.own.matrix.n_rows)
-        return {party: _told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
+        sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
+        answers = self.ask(requests, ROOM + max(sizes) // 8)
+        return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""
@@ -358,31 +413,3 @@ def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: ND
     starts = ends - bins
     out[:, ends - 1] = total[:, None] - np.add.reduceat(out, starts, axis=1) if len(bins) else 0
     return out
-
-
-def _at(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
-    """Some cuts, their columns counted from `first`."""
-    column = (cuts.column[at] - first).astype(np.int32)
-    return Cuts(cuts.nodes.at(at), cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
-
-
-def _fill(
-    left: Sequence[NDArray[np.bool_]],
-    parts: Sequence[Part],
-    nodes: Nodes,
-    at: NDArray[np.int64],
-    sides: Sequence[NDArray[np.bool_]],
-) -> None:
-    """Put the sides of some nodes' rows among those of all."""
-    for out, part, some in zip(left, parts, sides, strict=True):
-        sizes = part.sizes(nodes)
-        mine = np.zeros(len(sizes), np.bool_)
-        mine[at] = True
-        out[np.repeat(mine, sizes)] = some
-
-
-def _told_sides(answer: Answer, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
-    refusal = f"Party {party!r} did not tell the sides of the rows it was asked about."
-    if not isinstance(answer, Sides):
-        raise ProtocolError(refusal)
-    return sides_of(answer.left, [int(part.sizes(nodes).sum()) for part in parts], refusal)

@@ -27,6 +27,7 @@ from hedgerow.protocols.learnt_bins import LearntBins
 from hedgerow.protocols.noted_rows import NotedRows
 from hedgerow.protocols.own_sets import OwnSets
 from hedgerow.protocols.passive import rows_digest
+from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.protocols.taking_part import asked
 from hedgerow.protocols.vertical import Asks, Joint, VerticalRows, run_nodes
@@ -102,15 +103,19 @@ def grow(
     kept: Kept,
     id_: str,
     learnt: LearntBins | None = None,
+    said: SaidBefore | None = None,
 ) -> Model:
-    """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted."""
+    """All trees; every party has its part of the model when this returns. What was learnt of bins may be noted.
+
+    What was said in attempts before is compared with what is said in this one.
+    """
     plan, task = circle.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, circle.present)
 
-    rows = _rows(circle, ready, joint, n_trees, done, asks)
+    rows = _rows(circle, ready, joint, n_trees, (done, asks, said))
     if learnt is not None:
         learnt.follow(joint)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
@@ -136,12 +141,14 @@ def grow(
     return model
 
 
-def _rows(circle: Circle, ready: Ready, joint: Joint, n_trees: int, done: int, asks: Asks) -> VerticalRows:
+def _rows(
+    circle: Circle, ready: Ready, joint: Joint, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
+) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
     params, talks = circle.plan.params, (circle.ask_each, ready.rows, joint, cipher_of(circle.plan))
     if circle.plan.hidden_rows:
-        return HiddenRows(*talks, params.n_estimators, params.max_depth, done, asks)
-    return VerticalRows(*talks, run_nodes(params, n_trees), done, asks)
+        return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
+    return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:

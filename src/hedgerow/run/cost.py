@@ -264,8 +264,8 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
     returned = sum(step.returned for step in steps)
     if plan.params.min_child_rows > 1:
-        counts = sum(asked) * width * sizes.groups * WORD
-        yield Line("CountedSums", rounds * len(cut), rounds * (returned + counts))
+        allowed = sum(cut) * width * sizes.groups / 8
+        yield Line("AllowedSums", rounds * len(cut), rounds * (returned + allowed))
     else:
         yield Line("SealedSums", rounds * len(cut), rounds * returned)
     yield Line("AskSides", rounds * len(cut), rounds * sum(cut) * CUT * width * share, trip=True)
@@ -283,7 +283,8 @@ def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     asks, sides = rounds * sum(step.asks for step in steps), rounds * len(steps)
     yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
     yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))
-    yield Line("AskHiddenSides", sides, rounds * sum(step.members for step in steps), trip=True)
+    members = plan.key_bits / 8 + sum(step.members for step in steps)
+    yield Line("AskHiddenSides", sides, rounds * members, trip=True)
     yield Line("HiddenSides", sides, rounds * sum(step.sides for step in steps))
     yield Line("EndRound", rounds, rounds * WORD, trip=True)
     yield Line("Done", rounds, rounds)

@@ -41,7 +41,7 @@ def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
     if plan.method == "vertical":
         kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
         ids = ALIGNING if plan.align == "private" else ()
-        sums = m.CountedSums if plan.params.min_child_rows > 1 else m.SealedSums
+        sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
         level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides) if plan.hidden_rows else (
             m.AskSealedSums, sums, m.AskSides, m.Sides,
         )  # fmt: skip
@@ -139,7 +139,10 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     if plan.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_child_rows > 1:
-        yield f"{own} learns how many rows each bin of a numbered column has at each node (min_child_rows)."
+        yield (
+            f"{own} learns of each node which cuts of numbered columns leave rows enough on both sides, and how many "
+            "rows each category has (min_child_rows)."
+        )
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
     if plan.local_trees:

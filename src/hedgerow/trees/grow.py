@@ -35,6 +35,13 @@ class NoMoreSums(Exception):
 class Rows(Protocol):
     """The rows under the trees of one round, wherever they lie."""
 
+    @property
+    def counts_every(self) -> bool:
+        """Whether counts are asked for of every node; else those of a larger sibling are the parent's less the other's.
+
+        So they need not be true ones, as long as they allow and refuse the same cuts.
+        """
+
     def start_round(self, round_: int) -> None:
         """Put all rows at the roots and compute their gradients; called before the trees of a round are grown."""
 
@@ -44,7 +51,8 @@ class Rows(Protocol):
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:
         """Numbers of rows per node and bin of all columns, each node's total last.
 
-        Asked right after the histograms of the same nodes, and only if a rule needs them (`min_child_rows` above 1).
+        Asked right after the histograms of the same nodes (or of one of every two siblings, see `counts_every`), and
+        only if a rule needs them (`min_child_rows` above 1).
         """
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64] | None:
@@ -139,10 +147,12 @@ class _Frontier:
         asked = new.places + np.array([len(arrays) - 1, 0], np.int32)
         # `places` still are the parents'; the larger child takes over its parent's place.
         _native.subtract(arrays, self.slabs.places, asked)
-        if counted:
+        if counted and not rows.counts_every:
             _native.subtract(counts, self.slabs.places, asked)
         places = np.repeat(self.slabs.places, 2, axis=0)
         places[smaller] = asked
+        if counted and rows.counts_every:
+            _put(counts, places, rows.counts(self.nodes))
         self.slabs = Slabs(arrays, counts, places)
 
     def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth) -> None:
@@ -161,6 +171,13 @@ def _asked(rows: Rows, nodes: Nodes, counted: bool) -> Slabs:
     places = np.zeros((len(nodes.tree), 2), np.int32)
     places[:, 1] = np.arange(len(places))
     return Slabs([rows.histograms(nodes)], [rows.counts(nodes)] if counted else [], places)
+
+
+def _put(slabs: list[NDArray[np.int64]], places: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
+    """Rows into their places."""
+    for number, slab in enumerate(slabs):
+        here = places[:, 0] == number
+        slab[places[here, 1]] = rows[here]
 
 
 def _no_slabs() -> Slabs:

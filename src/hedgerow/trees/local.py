@@ -168,6 +168,8 @@ class LocalRows:
 
     spreads = False
     """Whether something is still done to the sums of a step when it was taken."""
+    counts_every = False
+    """Counts of a larger sibling follow from the others."""
 
     def __init__(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None = None) -> None:
         self.own, self.settings, self.threads, self.held_out = own, settings, threads, held_out
