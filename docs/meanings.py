@@ -100,7 +100,10 @@ RUN_FILE = {
         "party_share": "share of the parties drawn for each tree; in a vertical run, of the passive ones",
         "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
         "driver reads",
-        "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
+        "columns": "shared: those that every party has; the run says which are left out. all: every column, missing "
+        "where a party lacks it",
+        "allow_few_columns": "goes on where fewer than half of the columns of the party that has most are shared by "
+        "all, which is refused otherwise",
         "key_bits": "bits of Paillier keys",
         "opener": "horizontal with lattice or paillier: the party that opens the sums over all parties and chooses "
         "the cuts",
@@ -166,6 +169,7 @@ RUN_FILE_LIMITS = {
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
     "privacy.hidden_rows": "true or false",
+    "privacy.allow_few_columns": "true or false",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",

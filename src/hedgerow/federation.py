@@ -48,7 +48,8 @@ class Horizontal:
     """Same columns, different rows: trees grown from sums over all parties.
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
-    `columns` are those all parties share, or "all"; with `column_names="private"` a name that not all have stays
+    `columns` are those all parties share, or "all"; fewer than half of those of the party that has most are refused
+    without `allow_few_columns`; with `column_names="private"` a name that not all have stays
     unknown to everybody else; `party_share` is the share of parties drawn for each tree.
     With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that opens and chooses.
     """
@@ -59,16 +60,19 @@ class Horizontal:
     party_share: float = 1.0
     opener: str = ""
     column_names: ColumnNames = "open"
+    allow_few_columns: bool = False
 
 
 @dataclass(frozen=True)
 class WholeTrees:
     """Baselines of the literature: each party grows trees on its own rows, and the trees are shared.
 
-    `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left).
+    `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left);
+    `allow_few_columns` is as for `Horizontal`.
     """
 
     order: Literal["bagging", "sequential"] = "bagging"
+    allow_few_columns: bool = False
 
 
 @dataclass(frozen=True)

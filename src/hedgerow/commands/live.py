@@ -25,6 +25,7 @@ class Live:
         self._bar, self._every = bar, max(1, n_rounds // MOST_LINES)
         self._line = bar.add_task("", total=n_rounds) if bar is not None else None
         self._lock = threading.Lock()
+        self.said: set[str] = set()
 
     def after_tree(self, told: Progress) -> None:
         """One more tree."""
@@ -39,6 +40,7 @@ class Live:
 
     def say(self, sentence: str) -> None:
         """A line of its own."""
+        self.said.add(sentence)
         with self._lock:
             if self._bar is not None:
                 self._bar.console.print(Text(plain(sentence)))

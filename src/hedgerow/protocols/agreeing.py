@@ -22,6 +22,7 @@ from hedgerow.messages import Agree, ClassLabel, Facts
 from hedgerow.model import distinct
 from hedgerow.plan import Goal, Plan
 from hedgerow.policy import Policy
+from hedgerow.protocols.left_out import check_enough, left_out
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.losses import Loss
 
@@ -102,6 +103,8 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
     kept = [c for name, c in merged.items() if plan.columns == "all" or times[name] == len(said)]
     if not kept:
         raise DataError('The parties have no column in common; compare their headers, or use columns = "all".')
+    names = names_of(said)
+    check_enough(plan, {party: len(own) for party, own in names.items()}, len(kept), left_out(names))
     for column in kept:
         if len(column.categories) > MOST_BINS:
             raise DataError(
@@ -110,6 +113,11 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
             )
     _check_constraints(plan.params.monotone_constraints, kept)
     return tuple(kept)
+
+
+def names_of(said: Mapping[str, Facts]) -> dict[str, list[str]]:
+    """What each party's columns are called."""
+    return {party: [column.name for column in facts.columns] for party, facts in said.items()}
 
 
 def _check_constraints(constraints: Sequence[int], columns: Sequence[Column]) -> None:

@@ -26,6 +26,17 @@ Say = Callable[[str], None]
 """Told, in sentences, what happens to the parties."""
 
 
+def noting(notes: list[str], say: Say) -> Say:
+    """Told what must not get lost: it is said at once and kept for the manifest, each sentence once."""
+
+    def note(sentence: str) -> None:
+        if sentence not in notes:
+            notes.append(sentence)
+            say(sentence)
+
+    return note
+
+
 class Recorder:
     """A listener that writes every message of the driver into its audit log before it leaves, and adds up the bytes."""
 
