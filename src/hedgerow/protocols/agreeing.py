@@ -165,6 +165,16 @@ def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     return ground.used(own.widened([c for c in request.columns if c.name not in own.names]).aligned(request.columns))
 
 
+def shaped_valid(plan: Plan, table: Table | None, request: Agree, policy: Policy) -> Table | None:
+    """A party's side: the same of its validation rows; a class that is not agreed on is refused before any sum."""
+    if table is None:
+        return None
+    own = shaped(table, request, policy)
+    if plan.goal.follow and request.classes:
+        ground.labels_of(own, request.classes)
+    return own
+
+
 def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_classes: int) -> None:
     """A party's side: refuse an agreement that leaves out its classes or categories, or adds what nobody can have.
 

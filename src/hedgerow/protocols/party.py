@@ -19,7 +19,7 @@ from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped
+from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, check_grown, forest_of
 from hedgerow.protocols.cut_points import OwnRows
@@ -328,7 +328,7 @@ class Party:
         self.classes, self.agreement = request.classes, agreement
         self.most_bytes = self._needed()
         if self.rows is None or self.rows.agreement != self.agreement:
-            valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
+            valid = shaped_valid(self.plan, owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
             heavier = self.plan.goal.scale_pos_weight
             self.rows = OwnRows(own, valid, request.classes, heavier, self.agreement, self.threads)

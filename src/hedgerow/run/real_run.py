@@ -83,8 +83,8 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     data = {} if active is None else {plan.active: _digest(active.own_table, active.own_valid)}
     about = About(run.name, "driver", plan.active or "driver", run.method, plan.text, data)
     with (
-        closing(open_folder(place, about, options.resume)) as folder,
-        closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
+        closing(open_folder(place, about, options.resume, options.say)) as folder,
+        closing(Checkpoint(folder.path / CHECKPOINT, plan, folder.attempts)) as checkpoint,
         listening(settings, identity, plan, folder, options.say) as transport,
     ):
         options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.answering)}.")
@@ -168,7 +168,8 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     table, valid = _own_tables(run, own.name, own.own, options.say)
     rows = _digest(table, valid)
     about = About(run.name, "party", own.name, run.method, plan.text)
-    with closing(open_folder(place, about, None)) as folder:
+    other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
+    with closing(open_folder(place, about, None, options.say, other_rows)) as folder:
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
