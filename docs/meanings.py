@@ -27,6 +27,8 @@ PARAMETERS = {
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
+    "verbose": "lines that are printed while training. 0: none. 1: about twenty, with the metric if one is followed. "
+    "N: one every N rounds. With them comes what is said of parties' tables, and what is in `notes_`",
     "objective": "the loss",
     "tweedie_variance_power": "variance power of the Tweedie loss",
     "huber_slope": "residual at which the Huber loss turns linear",
@@ -39,6 +41,7 @@ PARAMETER_LIMITS = {
     "constant_hessian": "True or False",
     "callbacks": "callables",
     "n_jobs": "a whole number other than 0, or None",
+    "verbose": "a whole number of at least 0",
     "objective": "squared, poisson, tweedie or huber",
     "tweedie_variance_power": "between 1 and 2, both excluded",
     "huber_slope": "above 0",

@@ -11,11 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from hedgerow.run.progress import Progress
+from hedgerow.run.progress import MOST_LINES, Progress
 from hedgerow.show import plain
-
-MOST_LINES = 20
-"""About how many trees are told of where there is no terminal."""
 
 
 class Live:
