@@ -27,6 +27,8 @@ PARAMETERS = {
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
+    "verbose": "lines that are printed while training. 0: none. 1: about twenty, with the metric if one is followed. "
+    "N: one every N rounds. With them comes what is said of parties' tables, and what is in `notes_`",
     "objective": "the loss",
     "tweedie_variance_power": "variance power of the Tweedie loss",
     "huber_slope": "residual at which the Huber loss turns linear",
@@ -39,6 +41,7 @@ PARAMETER_LIMITS = {
     "constant_hessian": "True or False",
     "callbacks": "callables",
     "n_jobs": "a whole number other than 0, or None",
+    "verbose": "a whole number of at least 0",
     "objective": "squared, poisson, tweedie or huber",
     "tweedie_variance_power": "between 1 and 2, both excluded",
     "huber_slope": "above 0",
@@ -100,7 +103,10 @@ RUN_FILE = {
         "party_share": "share of the parties drawn for each tree; in a vertical run, of the passive ones",
         "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
         "driver reads",
-        "columns": "shared: those that every party has. all: every column, missing where a party lacks it",
+        "columns": "shared: those that every party has; the run says which are left out. all: every column, missing "
+        "where a party lacks it",
+        "allow_few_columns": "goes on where fewer than half of the columns of the party that has most are shared by "
+        "all, which is refused otherwise",
         "key_bits": "bits of Paillier keys",
         "opener": "horizontal with lattice or paillier: the party that opens the sums over all parties and chooses "
         "the cuts",
@@ -166,6 +172,7 @@ RUN_FILE_LIMITS = {
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
     "privacy.hidden_rows": "true or false",
+    "privacy.allow_few_columns": "true or false",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",

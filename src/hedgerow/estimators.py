@@ -13,16 +13,26 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import FEW_BITS, LEAST_CUT_ROWS, Federation, Horizontal, NoPrivacy, Vertical
+from hedgerow.federation import (
+    FEW_BITS,
+    LEAST_CUT_ROWS,
+    Federation,
+    Horizontal,
+    NoPrivacy,
+    Vertical,
+    check_federation,
+)
 from hedgerow.model import Model, classes_of
 from hedgerow.plan import Goal
 from hedgerow.pooled import Task, train
 from hedgerow.run.fitting import fit_parties
 from hedgerow.run.predicting import predict_parties
+from hedgerow.run.progress import Spoken
 from hedgerow.run.simulate import tables_of
 from hedgerow.saved import save
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
+from hedgerow.trees.evaluate import check_name
 from hedgerow.trees.forest import ImportanceKind
 from hedgerow.trees.losses import Loss, LossName
 from hedgerow.trees.params import TreeParams
@@ -34,6 +44,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
     """What all four have in common."""
 
     _average: ClassVar[bool]
+    _by_name = False
+    """Whether columns of a frame are found by name, because the fit was on tables, in whatever order."""
     model_: Model
     notes_: list[str]
 
@@ -67,8 +79,23 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         return sealed and self._objective()[0] is None and not weighted
 
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
+        """Train on one table, or on several parties' where there is a federation."""
+        check_federation(self.federation)
+        check_name(task.get("eval_metric"))
+        spoken = Spoken(self.verbose)
         if self.federation is not None:
-            return self._fit_parties(X, y, task, options)
+            self._fit_parties(X, y, task, options, spoken)
+        else:
+            self._fit_table(X, y, task, loss, options, spoken)
+        spoken.end(self.notes_)
+        return self
+
+    def _callbacks(self, spoken: Spoken) -> list[Callback]:
+        return [*(self.callbacks or ()), *([spoken.after_round] if spoken.verbose else [])]
+
+    def _fit_table(
+        self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any], spoken: Spoken
+    ) -> None:
         if isinstance(X, Mapping) and any(isinstance(part, Table) for part in X.values()):
             raise ParameterError(
                 "These are several parties' tables; say how they learn together: federation=Horizontal()."
@@ -89,13 +116,23 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         if held_out is not None:
             task["held_out"] = _held_out(held_out, options["categorical"], table)
         threads = threads_of(self.n_jobs)
-        whole = Task(loss, start=start, threads=threads, callbacks=self.callbacks or (), **task)
+        whole = Task(loss, start=start, threads=threads, callbacks=self._callbacks(spoken), **task)
         self.model_ = train(table, self._params(table.n_columns), whole)
         self.notes_ = whole.notes
         self.n_features_in_ = table.n_columns
-        return self
+        self._by_name = isinstance(X, Table)
+        if self._by_name:
+            self._name_features(table.names)
 
-    def _fit_parties(self, parties: Any, y: Any, task: dict[str, Any], options: dict[str, Any]) -> Self:
+    def _name_features(self, names: Sequence[str]) -> None:
+        """scikit-learn's attributes after a fit on tables; arrays have no names but the automatic ones."""
+        self.n_features_in_ = len(names)
+        if all(name[:1] == "f" and name[1:].isdigit() for name in names):
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            self.feature_names_in_ = np.array(names, object)
+
+    def _fit_parties(self, parties: Any, y: Any, task: dict[str, Any], options: dict[str, Any], spoken: Spoken) -> None:
         """Train over several parties' tables."""
         eval_set, start = task.pop("eval_set"), task.pop("init_model")
         given = [name for name, value in options.items() if value is not None and len(value)]
@@ -105,24 +142,26 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         if start is not None:
             raise ParameterError("init_model cannot be continued by a federation; leave it out.")
         self.notes_ = []
-        threads, callbacks = threads_of(self.n_jobs), self.callbacks or ()
+        threads, callbacks = threads_of(self.n_jobs), self._callbacks(spoken)
         tables = tables_of(parties)
         widths = [table.n_columns for table in tables.values()]
         width = sum(widths) if isinstance(self.federation, Vertical) else min(widths)
         params = self._params(width, self._few_bits(tables, task))
         goal = Goal(*self._objective(), **task)
-        self.model_ = fit_parties(tables, eval_set, self.federation, goal, params, threads, callbacks, self.notes_)
-        self.n_features_in_ = len(self.model_.columns)
+        learns = (tables, eval_set, self.federation, goal, params)
+        self.model_ = fit_parties(*learns, threads, callbacks, self.notes_, spoken.say)
+        self._by_name = True
+        self._name_features(self.model_.names)
         if self.model_.classes:
             self.classes_ = np.array(self.model_.classes)
-        return self
 
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
         if isinstance(X, Table):
             return X
         table = Table.of(X, categorical=_categorical_in(X, self.model_), absent=self.model_.absent)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if not (self._by_name and hasattr(X, "columns")):  # a frame's columns are found by their names
+            validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
@@ -322,6 +361,7 @@ class GBDTClassifier(_Boosted, _Classifier):
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -347,6 +387,7 @@ class GBDTClassifier(_Boosted, _Classifier):
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
 class GBDTRegressor(_Boosted, _Regressor):
@@ -384,6 +425,7 @@ class GBDTRegressor(_Boosted, _Regressor):
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -411,6 +453,7 @@ class GBDTRegressor(_Boosted, _Regressor):
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _objective(self) -> tuple[LossName | None, float]:
         if self.objective not in ("squared", "poisson", "tweedie", "huber"):
@@ -443,6 +486,7 @@ class _RandomForest(_Estimator):
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -460,6 +504,7 @@ class _RandomForest(_Estimator):
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,

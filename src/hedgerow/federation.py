@@ -1,7 +1,8 @@
 """How a model is trained over several parties' tables: options as objects, insecure ones looking it."""
 
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Integral, Real
+from typing import Literal, get_args
 
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Align, ColumnNames, CutPoints, Protection
@@ -48,7 +49,8 @@ class Horizontal:
     """Same columns, different rows: trees grown from sums over all parties.
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
-    `columns` are those all parties share, or "all"; with `column_names="private"` a name that not all have stays
+    `columns` are those all parties share, or "all"; fewer than half of those of the party that has most are refused
+    without `allow_few_columns`; with `column_names="private"` a name that not all have stays
     unknown to everybody else; `party_share` is the share of parties drawn for each tree.
     With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that opens and chooses.
     """
@@ -59,16 +61,30 @@ class Horizontal:
     party_share: float = 1.0
     opener: str = ""
     column_names: ColumnNames = "open"
+    allow_few_columns: bool = False
+
+    def __post_init__(self) -> None:
+        _check_kind("privacy", self.privacy, (SecureAggregation, Lattice, Paillier, NoPrivacy))
+        _check_words(self, cut_points=get_args(CutPoints), columns=("shared", "all"))
+        _check_words(self, column_names=get_args(ColumnNames), allow_few_columns=(True, False))
+        _check_numbers(self, party_share=Real)
+        if not isinstance(self.opener, str):
+            raise ParameterError(f"opener must be the name of a party; it is {_shown(self.opener)}.")
 
 
 @dataclass(frozen=True)
 class WholeTrees:
     """Baselines of the literature: each party grows trees on its own rows, and the trees are shared.
 
-    `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left).
+    `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left);
+    `allow_few_columns` is as for `Horizontal`.
     """
 
     order: Literal["bagging", "sequential"] = "bagging"
+    allow_few_columns: bool = False
+
+    def __post_init__(self) -> None:
+        _check_words(self, order=("bagging", "sequential"), allow_few_columns=(True, False))
 
 
 @dataclass(frozen=True)
@@ -88,8 +104,52 @@ class Vertical:
     party_share: float = 1.0
     hidden_rows: bool = False
 
+    def __post_init__(self) -> None:
+        _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
+        _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False))
+        _check_numbers(self, party_share=Real, local_trees=Integral)
+        if not isinstance(self.active, str | None):
+            raise ParameterError(f"active must be the name of a party, or None; it is {_shown(self.active)}.")
+
 
 Federation = Horizontal | Vertical | WholeTrees
+
+
+def check_federation(given: object) -> None:
+    """Refuse anything that is no federation, such as its name."""
+    if given is not None:
+        _check_kind("federation", given, (Horizontal, Vertical, WholeTrees), " (None for one table)")
+
+
+def _check_kind(name: str, given: object, kinds: tuple[type, ...], more: str = "") -> None:
+    if not isinstance(given, kinds):
+        calls = [f"{k.__name__}({'i_accept_disclosure=True' if k is NoPrivacy else ''})" for k in kinds]
+        allowed = f"{', '.join(calls[:-1])} or {calls[-1]}"
+        raise ParameterError(f"{name} must be {allowed}{more}; it is {_shown(given)}.")
+
+
+def _check_words(own: object, **allowed: tuple[object, ...]) -> None:
+    for name, words in allowed.items():
+        given = getattr(own, name)
+        if not any(given is word or (isinstance(given, str) and given == word) for word in words):
+            shown = [repr(word) for word in words]
+            choice = f"{', '.join(shown[:-1])} or {shown[-1]}"
+            raise ParameterError(f"{name} must be {choice}; it is {_shown(given)}.")
+
+
+def _check_numbers(own: object, **kinds: type) -> None:
+    for name, kind in kinds.items():
+        given = getattr(own, name)
+        if not isinstance(given, kind) or isinstance(given, bool):
+            what = "a whole number" if kind is Integral else "a number"
+            raise ParameterError(f"{name} must be {what}; it is {_shown(given)}.")
+
+
+def _shown(given: object) -> str:
+    """A value in a sentence; a class is one that was not called."""
+    return f"the class {given.__name__}, which is not called" if isinstance(given, type) else repr(given)
+
+
 __all__ = [
     "FEW_BITS",
     "LEAST_CUT_ROWS",
@@ -101,6 +161,7 @@ __all__ = [
     "SecureAggregation",
     "Vertical",
     "WholeTrees",
+    "check_federation",
 ]
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""

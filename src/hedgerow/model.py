@@ -107,6 +107,10 @@ class Model:
 
     def aligned(self, table: Table) -> Table:
         """The model's columns of a table; refuses a sparse one whose gaps mean something else than in training."""
+        if not isinstance(table, Table):
+            raise DataError(
+                f"A model predicts from a Table, not from a {type(table).__name__}; make one with Table.of."
+            )
         self.check_whole()
         self.check_gaps(table)
         return table.aligned(self.columns)

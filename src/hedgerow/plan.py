@@ -77,6 +77,8 @@ class Plan:
     cut_points: CutPoints = "counts"
     columns: Literal["shared", "all"] = "shared"
     """Which columns are used where the parties' differ: those that all have, or all, absent values being missing."""
+    allow_few_columns: bool = False
+    """Whether fewer than half of the columns of the party that has most may be left, where shared ones are used."""
     column_names: ColumnNames = "open"
     """Names of columns of a horizontal run: told to the driver, or, those that not all have, to nobody."""
     party_share: float = 1.0

@@ -64,10 +64,11 @@ def test_long_lists_go_in_parts_and_progress_is_told(monkeypatch):
     parties, shared = scattered(table_of(), 3)
     told = []
     fed = federation(parties)
-    assert same(fed.whole(tell=told.append), pooled_model(shared, TINY))
+    assert same(fed.whole(tell=told.append, note=told.append), pooled_model(shared, TINY))
     assert told[0] == "Aligning rows: 35 of 324 ids blinded."
     assert told[9] == "Aligning rows: 324 of 324 ids blinded."
-    assert told[10] == f"{shared.n_rows} of this party's 108 rows are common to all parties."
+    counts = ", ".join(f"{shared.n_rows} of the 108 of 'party{i}'" for i in (1, 2, 3))
+    assert told[10] == f"Only rows are used whose ids all parties have: {counts}."
     assert max(len(one.message.blinded_ids) for one in fed.of("BlindedIds", "BlindIds")) == 7 * 32
 
 
@@ -85,7 +86,9 @@ def test_an_estimator_is_told_whether_to_align():
     parties, shared = scattered(table_of(), 2)
     privacy = NoPrivacy(i_accept_disclosure=True)
     model = GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="private")).fit(parties)
-    assert model.notes_ == ["Only rows are used whose ids all parties have."]
+    n = shared.n_rows
+    counts = f"{n} of the 108 of 'party1', {n} of the 108 of 'party2'"
+    assert model.notes_ == [f"Only rows are used whose ids all parties have: {counts}."]
     assert float(model.model_.forest.covers[0]) < shared.n_rows
     with pytest.raises(DataError, match="not those of the active party, in the same order"):
         GBDTClassifier(n_estimators=2, federation=Vertical(privacy, align="given")).fit(parties)

@@ -118,7 +118,7 @@ def test_the_names_of_others_change_nothing_that_is_said_in_the_clear():
 
 def test_columns_that_the_owners_policy_keeps_back_are_not_even_in_the_list():
     policies = dict.fromkeys(tables(), ALLOW_ALL) | {"party1": with_(ALLOW_ALL, columns=("age", "ward"))}
-    fed = federation(policy=policies)
+    fed = federation(policy=policies, allow_few_columns=True)
     assert fed.model().names == ("age",)
     assert next(one.message.n_ids for one in fed.of("SetSize") if one.sender == "party1") == 2
 

@@ -158,7 +158,7 @@ def test_the_forest_is_the_one_of_the_rows_that_all_have(tmp_path, common):
     more = TREES + "subsample = 0.8\n[validation]\nshare = 0.2\n"
     read(tmp_path, WHOLE + "subsample = 0.8\n[validation]\nshare = 0.2\n")
     shown = said(tmp_path, "train")
-    assert "of this party's" in shown.stderr
+    assert "Only rows are used whose ids all parties have: " in shown.stderr
     folder = tmp_path / "runs" / "credit"
     model, kept = load_model(folder / "model.json"), json.loads((folder / "manifest.json").read_text())
     expected = pooled(tmp_path, more)
@@ -209,7 +209,7 @@ def test_a_table_that_is_cut_needs_no_column_of_ids(tmp_path):
     cut = '[partition]\ndata = "builtin:iris"\nparties = 2\n'
     text = RUN.replace('active = "bank"\n', "") + '[data]\ntask = "classify"\n' + cut + ALIGNED + TREES
     read(tmp_path, text.replace("= 4", "= 1"))
-    assert "150 of this party's 150 rows are common to all parties." in said(tmp_path, "train").stderr
+    assert "All parties have the same 150 rows, found by their ids." in said(tmp_path, "train").stderr
 
 
 # Real parties

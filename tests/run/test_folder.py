@@ -216,8 +216,15 @@ def test_a_finished_run_is_never_overwritten_nor_resumed(tmp_path):
             open_folder(tmp_path, ABOUT, resume)
 
 
-def test_an_unfinished_run_goes_on_only_if_asked_to(tmp_path):
+@pytest.fixture
+def grown(tmp_path, trained):
+    """A folder of a run with complete trees."""
     open_folder(tmp_path, ABOUT, False).close()
+    fed, _, states = trained
+    written(tmp_path / "checkpoint", fed.plan, states[:3])
+
+
+def test_an_unfinished_run_goes_on_only_if_asked_to(tmp_path, grown):
     with pytest.raises(RunError, match="not finished; go on with --resume"):
         open_folder(tmp_path, ABOUT, False)
     folder = open_folder(tmp_path, ABOUT, True)
@@ -237,8 +244,7 @@ OTHER = msgspec.json.encode({"members": [{"name": "a", "fingerprint": "a"}], "pa
         (replace(ABOUT, who="a", role="party"), "holds a run of 'driver'"),
     ],
 )
-def test_another_run_does_not_go_on_in_a_folder(tmp_path, other, sentence):
-    open_folder(tmp_path, ABOUT, False).close()
+def test_another_run_does_not_go_on_in_a_folder(tmp_path, grown, other, sentence):
     with pytest.raises(RunError, match=sentence):
         open_folder(tmp_path, other, True)
 

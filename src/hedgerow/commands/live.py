@@ -11,11 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from hedgerow.run.progress import Progress
+from hedgerow.run.progress import MOST_LINES, Progress
 from hedgerow.show import plain
-
-MOST_LINES = 20
-"""About how many trees are told of where there is no terminal."""
 
 
 class Live:
@@ -25,6 +22,7 @@ class Live:
         self._bar, self._every = bar, max(1, n_rounds // MOST_LINES)
         self._line = bar.add_task("", total=n_rounds) if bar is not None else None
         self._lock = threading.Lock()
+        self.said: set[str] = set()
 
     def after_tree(self, told: Progress) -> None:
         """One more tree."""
@@ -39,6 +37,7 @@ class Live:
 
     def say(self, sentence: str) -> None:
         """A line of its own."""
+        self.said.add(sentence)
         with self._lock:
             if self._bar is not None:
                 self._bar.console.print(Text(plain(sentence)))

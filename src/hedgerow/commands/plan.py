@@ -1,14 +1,17 @@
 """`hedgerow plan`: who will see what in a run, and what it will cost, before anything runs."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.commands.outputs import note, print_grid
+from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Member, Plan
+from hedgerow.protocols import left_out
 from hedgerow.run.cost import BITS_PER_SECOND, SECONDS_PER_TRIP, Cost, Shape, cost
 from hedgerow.run.runfile import RunFile, open_run
 from hedgerow.run.seen import leaks, sights
@@ -84,8 +87,20 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
         shape = Shape.by_columns(tables, agreed, threads_of(None))
         which = "rows" if agreed.align == "given" else f"common rows of {shape.n_ids} of the mean party"
         return shape, f"the data at hand: {shape.n_rows} {which}, {shape.columns} columns of the mean passive party"
+    _note_left_out(agreed, tables)
     shape = Shape.of(list(tables.values()), agreed, threads_of(None))
     return shape, f"the data at hand: {shape.n_rows} rows, {shape.columns} columns, {shape.n_bins} bins"
+
+
+def _note_left_out(agreed: Plan, tables: Mapping[str, Table]) -> None:
+    """Columns that not all parties have; names only where the run tells them to the driver."""
+    names = {party: table.names for party, table in tables.items()}
+    lacking, sizes = left_out.left_out(names), {party: len(own) for party, own in names.items()}
+    common = len({name for own in names.values() for name in own}) - len(lacking)
+    if lacking and agreed.columns == "shared":
+        is_open = agreed.column_names == "open"
+        note(left_out.told_driver(names) if is_open else left_out.counted(sizes, common))
+        left_out.check_enough(agreed, sizes, common, lacking if is_open else ())
 
 
 def _print_cost(reckoned: Cost) -> None:

@@ -87,7 +87,8 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
         options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         outcome = local_run.train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:
-        note(sentence)
+        if sentence not in shown.said:
+            note(sentence)
     _report(outcome)
     if path.suffix.lower() == ".conf":
         _fedtree_line(outcome)

@@ -51,6 +51,11 @@ def no_column(name: str, available: Iterable[str]) -> str:
     return f"no column {name!r}{hint}; its columns are {', '.join(map(repr, known[:8]))}{more}"
 
 
+def some(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence: the first few, and how many more there are."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def automatic_names(count: int) -> list[str]:
     """f0, f1, ..."""
     return [f"f{j}" for j in range(count)]

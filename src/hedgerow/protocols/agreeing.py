@@ -22,6 +22,7 @@ from hedgerow.messages import Agree, ClassLabel, Facts
 from hedgerow.model import distinct
 from hedgerow.plan import Goal, Plan
 from hedgerow.policy import Policy
+from hedgerow.protocols.left_out import check_enough, left_out
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.losses import Loss
 
@@ -102,6 +103,8 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
     kept = [c for name, c in merged.items() if plan.columns == "all" or times[name] == len(said)]
     if not kept:
         raise DataError('The parties have no column in common; compare their headers, or use columns = "all".')
+    names = names_of(said)
+    check_enough(plan, {party: len(own) for party, own in names.items()}, len(kept), left_out(names))
     for column in kept:
         if len(column.categories) > MOST_BINS:
             raise DataError(
@@ -110,6 +113,11 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
             )
     _check_constraints(plan.params.monotone_constraints, kept)
     return tuple(kept)
+
+
+def names_of(said: Mapping[str, Facts]) -> dict[str, list[str]]:
+    """What each party's columns are called."""
+    return {party: [column.name for column in facts.columns] for party, facts in said.items()}
 
 
 def _check_constraints(constraints: Sequence[int], columns: Sequence[Column]) -> None:
@@ -155,6 +163,16 @@ def shaped(table: Table, request: Agree, policy: Policy) -> Table:
     """A party's side: its rows that count, in the agreed columns; a column it lacks is missing throughout."""
     own = given(table, policy)
     return ground.used(own.widened([c for c in request.columns if c.name not in own.names]).aligned(request.columns))
+
+
+def shaped_valid(plan: Plan, table: Table | None, request: Agree, policy: Policy) -> Table | None:
+    """A party's side: the same of its validation rows; a class that is not agreed on is refused before any sum."""
+    if table is None:
+        return None
+    own = shaped(table, request, policy)
+    if plan.goal.follow and request.classes:
+        ground.labels_of(own, request.classes)
+    return own
 
 
 def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_classes: int) -> None:

@@ -6,6 +6,7 @@ Nothing is said to other parties here.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hedgerow.data.ids import AS_TEXT, own_shape
 from hedgerow.protocols.journal import Log
 
 ROWS, VALIDATION_ROWS, COLUMNS = "rows", "validation rows", "columns"
@@ -14,6 +15,9 @@ ALIGNED = "aligned"
 
 TOLD_FROM = 1 << 18
 """Multiplications from which on progress is told."""
+
+MOST_NAMED = 8
+"""Parties whose rows are counted in one sentence."""
 
 Tell = Callable[[str], None]
 
@@ -26,7 +30,19 @@ def no_common(what: str) -> str:
     """The sentence where nothing is common."""
     if what == COLUMNS:
         return "No name of a column is common to all parties; compare their headers."
-    return f"No id is common to all parties' {what}; check that all of them name the same kind of id."
+    return f"No id is common to all parties' {what}; check that all of them name the same kind of id; {AS_TEXT}."
+
+
+def few_common(common: int, own_ids: Sequence[str]) -> str:
+    """The sentence for a party of whose ids fewer than half are common; empty where they are not so few.
+
+    It speaks of this party's own ids, to nobody else.
+    """
+    if 2 * common >= len(own_ids):
+        return ""
+    shape = own_shape(own_ids)
+    own = f" (this party has {shape})" if shape else ""
+    return f"Only {common / len(own_ids):.0%} of this party's ids are common to all parties; {AS_TEXT}{own}."
 
 
 class Progress:
@@ -50,6 +66,15 @@ class Learnt(NamedTuple):
     what: str
     sizes: Mapping[str, int]
     common: int
+
+    @property
+    def sentence(self) -> str:
+        """How many of whose rows are used, for whoever knows what everybody brought."""
+        if set(self.sizes.values()) == {self.common}:
+            return f"All parties have the same {self.common} {self.what}, found by their ids."
+        shares = [f"{self.common} of the {n} of {name!r}" for name, n in self.sizes.items()]
+        more = f" and so on, {len(shares)} parties in all" if len(shares) > MOST_NAMED else ""
+        return f"Only {self.what} are used whose ids all parties have: {', '.join(shares[:MOST_NAMED])}{more}."
 
     def note(self, log: Log) -> None:
         """Write it into the log."""

@@ -18,7 +18,7 @@ from hedgerow.messages import Agree, Begin, Done, Facts, Farewell, Lead, Request
 from hedgerow.model import Model
 from hedgerow.plan import Plan
 from hedgerow.pooled import Ready
-from hedgerow.protocols import agreeing, cut_points, ensemble, joining, shared_names, vertical_run
+from hedgerow.protocols import agreeing, cut_points, ensemble, joining, left_out, shared_names, vertical_run
 from hedgerow.protocols.agreeing import Common, loss_of
 from hedgerow.protocols.begun import forest_of
 from hedgerow.protocols.cut_points import Start
@@ -87,6 +87,8 @@ class Driver:
     keep: Callable[[State], None] = lambda _: None
     """Called with the state once everybody has the values of a tree; must not return before it is safe."""
     tell: Callable[[str], None] = lambda _: None
+    note: Callable[[str], None] = lambda _: None
+    """Told what of the tables is not used; it belongs into the run's manifest too."""
     own: Active | None = None
     """The active party's tables, in a vertical run."""
     notes_bins: bool = False
@@ -164,8 +166,8 @@ class _Run:
         if plan.method == "vertical":
             return self._vertical(circle)
         if plan.column_names == "private":
-            facts = shared_names.shared(circle, facts, self.state.common, driver.log, driver.tell)
-        shared = self.state.common or agreeing.common(plan, facts)
+            facts = shared_names.shared(circle, facts, self.state.common, driver.log, driver.tell, driver.note)
+        shared = self._agreed(facts)
         _told(circle, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
         if plan.method != "horizontal":
@@ -175,13 +177,25 @@ class _Run:
         self._say_farewell(circle, model)
         return model
 
+    def _agreed(self, facts: Mapping[str, Facts]) -> Common:
+        """What all have in common; the driver is told what is left out, also where that is refused."""
+        plan, lost = self.driver.plan, ""
+        if plan.columns == "shared" and plan.column_names == "open":
+            lost = left_out.told_driver(agreeing.names_of(facts))
+        if lost and plan.coordinator:  # a refusal, which real parties hear, names no column
+            self.driver.note(lost)
+        shared = self.state.common or agreeing.common(plan, facts)
+        if lost and not plan.coordinator:
+            self.driver.note(lost)
+        return shared
+
     def _vertical(self, circle: Circle) -> Model:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
         if circle.plan.align == "private":
             self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads, driver.log, driver.tell)
-            own = vertical_run.aligned(circle, self.sets)
+            own = vertical_run.aligned(circle, self.sets, driver.note)
         if self.ready is None:
             self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
             self.ready.rows.clipped = self.state.clipped

@@ -32,7 +32,7 @@ from hedgerow.messages import (
 )
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
-from hedgerow.protocols.aligned import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, silent
+from hedgerow.protocols.aligned import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, few_common, silent
 from hedgerow.protocols.journal import Journal, NoLog
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.wire import sized
@@ -245,7 +245,7 @@ class OwnSets:
     def __init__(
         self, plan: Plan, name: str, own: Tables, threads: int, journal: Journal | None = None, tell: Tell = silent
     ) -> None:
-        self.plan, self.own, self.tell = plan, own, tell
+        self.plan, self.own, self.tell, self.is_active = plan, own, tell, name == plan.active
         self.journal = journal or Journal(NoLog(), plan.digest.hex())
         self.kinds = {held_out: Alignment(plan, name, WHAT[held_out], threads, tell) for held_out in (False, True)}
         self.aligned: dict[bool, Table] = {}
@@ -283,7 +283,10 @@ class OwnSets:
         self.journal.settle(what, digest.digest())
         self.aligned[held_out] = found
         common.learnt.note(self.journal.log)
-        self.tell(f"{len(rows)} of this party's {table.n_rows} {WHAT[held_out]} are common to all parties.")
+        if not self.is_active:  # which is told of everybody's rows
+            self.tell(f"{len(rows)} of this party's {table.n_rows} {WHAT[held_out]} are common to all parties.")
+        if few := few_common(len(rows), texts_of(table)):
+            self.tell(few)
 
     @property
     def tables(self) -> Tables:

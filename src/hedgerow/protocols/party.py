@@ -19,7 +19,7 @@ from hedgerow.identity import Identity
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped
+from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
 from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.begun import BegunRows, begun_digest, check_grown, forest_of
 from hedgerow.protocols.cut_points import OwnRows
@@ -27,6 +27,7 @@ from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
+from hedgerow.protocols.left_out import tell_party
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_cuts import Keeps
 from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
@@ -73,6 +74,8 @@ class Owner:
     """Where the own cuts of a vertical run are kept."""
     tell: Tell = silent
     """Told what an alignment does and finds."""
+    note: Tell = silent
+    """Told what of the own table is not used; it belongs into the run's manifest too."""
 
 
 class Party:
@@ -306,13 +309,13 @@ class Party:
 
     def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
         """Where the plan says so, rows or names of columns may be aligned anew."""
-        name, beside = self.owner.name, (self.threads, self.journal, self.owner.tell)
+        name, owner, beside = self.owner.name, self.owner, (self.threads, self.journal, self.owner.tell)
         if self.plan.align == "private":
             self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside)
             self.sets.introduced()
         if self.plan.column_names == "private":
-            columns = given(self.owner.own_table, self.owner.policy).columns
-            self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside)
+            columns = given(owner.own_table, owner.policy).columns
+            self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside, owner.note)
             self.shared_names.introduced(secrets)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:
@@ -325,11 +328,12 @@ class Party:
         self.classes, self.agreement = request.classes, agreement
         self.most_bytes = self._needed()
         if self.rows is None or self.rows.agreement != self.agreement:
-            valid = None if owner.own_valid is None else shaped(owner.own_valid, request, owner.policy)
+            valid = shaped_valid(self.plan, owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
             heavier = self.plan.goal.scale_pos_weight
             self.rows = OwnRows(own, valid, request.classes, heavier, self.agreement, self.threads)
             self.begun = None
+            tell_party(self.facts.columns, request.columns, owner.note)
         self.journal.begin(self.agreement)
         return m.Done()
 

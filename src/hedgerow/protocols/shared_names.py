@@ -40,6 +40,7 @@ from hedgerow.messages import (
 )
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import PROOF_BYTES, proof
+from hedgerow.protocols import left_out
 from hedgerow.protocols.agreeing import Common as Agreed
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import COLUMNS, Tell, silent
@@ -71,7 +72,7 @@ class Carrier:
 
 
 def shared(
-    circle: Circle, said: Mapping[str, Facts], before: Agreed | None, log: Log, tell: Tell
+    circle: Circle, said: Mapping[str, Facts], before: Agreed | None, log: Log, tell: Tell, note: Tell = silent
 ) -> Mapping[str, Facts]:
     """The driver's side: what each party says, with the columns that all have.
 
@@ -82,7 +83,12 @@ def shared(
     found = Ring(circle, Carrier(known)).align(False, COLUMNS)
     if found is not None:
         found.note(log)
-        tell(f"{found.common} columns are common to all parties.")
+        lost = left_out.counted(found.sizes, found.common)
+        if lost:
+            note(lost)
+        else:
+            tell(f"{found.common} columns are common to all parties.")
+        left_out.check_enough(plan, found.sizes, found.common)
     if before is not None:
         if found is not None and found.common != len(before.columns):
             raise RunError("The columns that all parties have are not those with which the run began; start a new run.")
@@ -121,8 +127,9 @@ class OwnNames:
         threads: int,
         journal: Journal,
         tell: Tell = silent,
+        note: Tell = silent,
     ) -> None:
-        self.plan, self.own_columns, self.journal, self.tell = plan, own_columns, journal, tell
+        self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, journal, tell, note
         self.alignment = Alignment(plan, name, COLUMNS, threads, tell)
         self.common: tuple[Column, ...] | None = None
 
@@ -166,7 +173,8 @@ class OwnNames:
         self.journal.settle(SETTLED, digest)
         self.common = tuple(self.own_columns[place] for place in found.places)
         found.learnt.note(self.journal.log)
-        self.tell(f"{len(self.common)} of this party's {len(self.own_columns)} columns are common to all parties.")
+        told = self.tell if len(self.common) == len(self.own_columns) else self.note
+        told(f"{len(self.common)} of this party's {len(self.own_columns)} columns are common to all parties.")
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -51,13 +51,13 @@ def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> Own
     return OwnSets(plan, plan.active, tables, threads, Journal(log, plan.digest.hex()), tell)
 
 
-def aligned(circle: Circle, sets: OwnSets) -> Active:
+def aligned(circle: Circle, sets: OwnSets, note: Tell) -> Active:
     """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
     sets.introduced()
     ring = Ring(circle, sets)
-    ring.align(False)
-    if sets.own[True] is not None:
-        ring.align(True)
+    for held_out in (False, True) if sets.own[True] is not None else (False,):
+        if (found := ring.align(held_out)) is not None:
+            note(found.sentence)
     return Active(*sets.tables)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow.data.builtin import BUILTIN
+from hedgerow.data.names import some
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import dense
@@ -37,7 +38,7 @@ def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
     _check_categories(run.data, [pair[0] for pair in pairs.values()])
     shared = {name for name, n in Counter(name for own, _ in pairs.values() for name in own.names).items() if n > 1}
     if shared:
-        notes.append(f"Columns that several parties have are called PARTY.NAME here: {_some(sorted(shared))}.")
+        notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(shared))}.")
     return {party: (_named(own, party, shared), _named(valid, party, shared)) for party, (own, valid) in pairs.items()}
 
 
@@ -91,7 +92,7 @@ def _unlabelled(options: DataOptions, source: Source, n_columns: int | None, not
     table = read_file(bare, source, n_columns)
     odd = [name for name in (options.label, options.weight) if name in table.names]
     if odd:
-        notes.append(f"{source} is a passive party's; its column {_some(odd)} is not used.")
+        notes.append(f"{source} is a passive party's; its column {some(odd)} is not used.")
         table = table.aligned([column for column in table.columns if column.name not in odd])
     if not table.n_columns:
         raise DataError(f"{source} has no column beside ids, labels and weights; a passive party needs one.")
@@ -119,7 +120,3 @@ def _named(table: Any, party: str, shared: set[str]) -> Any:
         return None
     renamed = (replace(c, name=f"{party}.{c.name}") if c.name in shared else c for c in table.columns)
     return replace(table, columns=tuple(renamed))
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -75,8 +75,8 @@ _STEP = msgspec.msgpack.Decoder(_Step, dec_hook=_incoming)
 class Checkpoint:
     """A run's checkpoint file: `state` is how far it has come, `seconds` how long each tree took."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
-        self.path, self.plan, self.state = path, plan, State()
+    def __init__(self, path: Path, plan: Plan, attempts: int = 0) -> None:
+        self.path, self.plan, self.state = path, plan, State(attempt=attempts)
         self.seconds: list[float] = []
         self._file, self._size = -1, 0
         try:
@@ -151,6 +151,8 @@ class Checkpoint:
             raise RunError(
                 f"{self.path} is damaged and cannot be resumed from; start again in another folder."
             ) from None
+        if not self.state.parts:  # a party's table may be mended before the first tree: it is agreed on anew
+            self.state = replace(self.state, common=None, start=None)
         if plan.active and self.state.parts:
             scores = read_scores(self.path.parent, plan, len(self.state.parts))
             self.state = replace(self.state, scores=scores, learnt=read_learnt(self.path.parent))
@@ -158,10 +160,10 @@ class Checkpoint:
     def _follow(self, step: _Step, plan: Plan) -> None:
         """The state after one more step; trees in which a walk could go astray are refused."""
         state = self.state
-        common = state.common or step.common
+        common = step.common or state.common
         if step.attempt < state.attempt or not set(step.present) <= set(plan.names):
             raise ProtocolError("steps do not follow each other")
-        start = state.start or (None if step.start is None else _checked(step.start, common, plan))
+        start = state.start if step.start is None else _checked(step.start, common, plan)
         if step.trees:
             self.seconds.append(step.seconds)
         self.state = replace(
@@ -176,6 +178,18 @@ class Checkpoint:
             clipped=step.clipped,
             model=step.model or state.model,
         )
+
+
+def progress_in(path: Path) -> tuple[int, int]:
+    """How many attempts and complete rounds of trees are in a checkpoint, whatever its plan; none without a file."""
+    try:
+        records, _ = records_of(path.read_bytes() if path.exists() else b"", path)
+        steps = [_STEP.decode(raw) for raw in records[1:]]
+    except OSError as error:
+        raise RunError(f"Cannot use the checkpoint {path}: {error.strerror or error}.") from None
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        raise RunError(f"{path} is damaged and cannot be resumed from; start again in another folder.") from None
+    return max((step.attempt for step in steps), default=0), sum(len(step.trees) for step in steps)
 
 
 def _forest(trees: Trees, common: Common | None, plan: Plan) -> Forest:

@@ -8,6 +8,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.federation import Federation
 from hedgerow.model import Model
 from hedgerow.plan import Goal
+from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.run.simulate import Simulation, active_of, align_of, federated_plan, members, simulate, tables_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
@@ -22,6 +23,7 @@ def fit_parties(
     threads: int,
     callbacks: Sequence[Callback],
     notes: list[str],
+    tell: Tell = silent,
 ) -> Model:
     """Train over the parties' tables, all in this process."""
     tables = tables_of(parties)
@@ -35,6 +37,6 @@ def fit_parties(
     goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
     active, align = active_of(federation, tables), align_of(federation, tables, valid)
     plan = federated_plan(who, federation, goal, params, notes, active=active, align=align)
-    simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes)
+    simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)
     model, _ = simulate(plan, simulation)
     return model

@@ -20,10 +20,16 @@ from hedgerow.audit import AuditLog
 from hedgerow.errors import RunError
 from hedgerow.files import write_whole
 from hedgerow.run import manifest
+from hedgerow.run.checkpoint import progress_in
 from hedgerow.run.manifest import FINISHED, About
+from hedgerow.run.progress import Say
+from hedgerow.run.stopped_early import CHECKPOINT, LOG, MODEL, PART, has_settled, set_aside, stopped_early
 
-MANIFEST, LOG, METRICS, CHECKPOINT = "manifest.json", "audit.log", "metrics.json", "checkpoint"
-MODEL, PART = "model.json", "part.json"
+__all__ = [
+    "CHECKPOINT", "LOG", "MANIFEST", "METRICS", "MODEL", "PART", "RunFolder", "check_folder", "open_folder",
+]  # fmt: skip
+
+MANIFEST, METRICS = "manifest.json", "metrics.json"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _NEEDED = ("status", "role", "who", "plan", "data")
 
@@ -31,8 +37,8 @@ _NEEDED = ("status", "role", "who", "plan", "data")
 class RunFolder:
     """The folder of a run that is under way: its logs are open, and no other process can use it meanwhile."""
 
-    def __init__(self, path: Path, about: About) -> None:
-        self.path, self.about = path, about
+    def __init__(self, path: Path, about: About, attempts: int = 0) -> None:
+        self.path, self.about, self.attempts = path, about, attempts
         self.log = AuditLog(path / LOG, about.plan_sha256, about.who)
         self.party_logs: dict[str, AuditLog] = {}
 
@@ -81,14 +87,27 @@ class RunFolder:
             log.close()
 
 
-def open_folder(path: Path, about: About, resume: bool | None) -> RunFolder:
-    """A run's folder, begun or (`resume`) taken up again; None: whichever it is. Nothing is ever overwritten."""
-    kept = check_folder(path, resume)
+def open_folder(
+    path: Path, about: About, resume: bool | None, say: Say = lambda _: None, other_rows: bool = False
+) -> RunFolder:
+    """A run's folder, begun or (`resume`) taken up again; None: whichever it is. Nothing is ever overwritten.
+
+    A run that stopped early, and whose plan or rows are others now (`other_rows`: a party's), is begun anew.
+    """
+    kept, attempts = check_folder(path, resume), 0
     if kept is not None:
-        manifest.check_same(kept, about, path)
-        return RunFolder(path, about)
+        manifest.check_keeper(kept, about, path)
+        wrong, early = manifest.difference(kept, about, path), stopped_early(path, kept)
+        if wrong and not early:
+            raise RunError(wrong)
+        if not early or not (wrong or other_rows or has_settled(path, kept)):
+            if early and resume is False:
+                say(f"The run in {path} had stopped before its first tree was complete; it begins again there.")
+            return RunFolder(path, about)
+        attempts, aside = progress_in(path / CHECKPOINT)[0], set_aside(path, kept)
+        say(f"The run in {path} had stopped before its first tree was complete; it is kept as {aside} and begun anew.")
     _made(path).chmod(PRIVATE_FOLDER)
-    folder = RunFolder(path, about)
+    folder = RunFolder(path, about, attempts)
     folder.write_json(MANIFEST, manifest.opening(about))
     return folder
 
@@ -102,7 +121,7 @@ def check_folder(path: Path, resume: bool | None) -> dict[str, Any] | None:
         return None
     if kept["status"] == FINISHED:
         raise RunError(f"The run in {path} is finished and not overwritten; name another folder with --folder.")
-    if resume is False:
+    if resume is False and not stopped_early(path, kept):
         raise RunError(f"{path} holds a run that is not finished; go on with --resume, or name another --folder.")
     return kept
 

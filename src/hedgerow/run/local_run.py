@@ -86,7 +86,7 @@ class _Local:
         """The run's folder."""
         data = {name: tables.digest(table) for name, table in self.split.training.items()}
         about = About(self.run.name, "simulation", "driver", self.run.method, plan, data)
-        return open_folder(self.place, about, self.options.resume)
+        return open_folder(self.place, about, self.options.resume, self.options.say)
 
     def finish(
         self, folder: RunFolder, models: Mapping[str, Model], beside: dict[str, Any], seconds: list[float]
@@ -132,7 +132,7 @@ def _federated(local: _Local) -> Outcome:
     plan = local.run.plan(who)
     named = replace(plan, members=tuple(Member(name, name) for name in plan.names))
     with closing(local.open(named.text)) as folder:
-        with closing(Checkpoint(folder.path / CHECKPOINT, named)) as checkpoint:
+        with closing(Checkpoint(folder.path / CHECKPOINT, named, folder.attempts)) as checkpoint:
             recorder = Recorder(folder.log, local.options.watch)
             simulation = Simulation(
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),

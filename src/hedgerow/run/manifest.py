@@ -145,22 +145,25 @@ def names_told(messages: Sequence[Mapping[str, Any]], who: str) -> list[str]:
     return sorted({row["party"] or who for row in messages if row["type"] == NamedColumns.__name__})
 
 
-def check_same(kept: Mapping[str, Any], about: About, where: object) -> None:
-    """Refuse to go on with a run other than the one that was begun, and say what differs."""
+def check_keeper(kept: Mapping[str, Any], about: About, where: object) -> None:
+    """Refuse a folder that somebody else keeps."""
     if (kept["role"], kept["who"]) != (about.role, about.who):
         raise RunError(f"{where} holds a run of {kept['who']!r} ({kept['role']}); name another folder.")
+
+
+def difference(kept: Mapping[str, Any], about: About, where: object) -> str:
+    """In what a run differs from the one that was begun, as a sentence; empty if in nothing."""
     before, now = msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)
     if kept["plan"] != about.plan.decode():
         what = _differs(before, now, "") or "text"
-        raise RunError(
+        return (
             f"{where} holds a run with another plan: its {what} differs; put the run file back as it was, "
             "or name another folder."
         )
     for name, digest in about.data.items():
         if kept["data"].get(name) != digest:
-            raise RunError(
-                f"The rows of {name!r} are not those with which the run in {where} began; name another folder."
-            )
+            return f"The rows of {name!r} are not those with which the run in {where} began; name another folder."
+    return ""
 
 
 def _differs(before: Any, now: Any, at: str) -> str:

@@ -32,6 +32,10 @@ def check_method(sections: Sections, method: str, driver: DriverOptions | None) 
         _check_vertical(sections)
         return
     _check_not_vertical(sections, method)
+    privacy = sections.section("privacy")
+    if "allow_few_columns" in privacy and privacy.given.get("columns") == "all":
+        raise privacy.wrong("allow_few_columns", 'does not go with columns = "all", which leaves none out; leave it '
+                                                 "out.")  # fmt: skip
     if method in WHOLE_TREES:
         _check_whole_trees(sections, method)
 
@@ -64,7 +68,7 @@ def _check_vertical(sections: Sections) -> None:
     for section, keys, why in (
         (
             privacy,
-            ("allow_two", "cut_points", "columns", "column_names"),
+            ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns"),
             "in which the parties have different columns",
         ),
         (privacy, ("opener",), "in which the active party opens the sums"),

@@ -79,6 +79,8 @@ class PrivacyOptions:
     """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
     local_trees: int = 0
     """Rounds of a vertical run that are grown from the active party's own columns only."""
+    allow_few_columns: bool = False
+    """Whether fewer than half of the columns of the party that has most may be left."""
     hidden_rows: bool = False
     """Whether passive parties of a vertical run are kept from learning which rows share a node."""
 
@@ -86,8 +88,8 @@ class PrivacyOptions:
         """The same as the Python interface has it."""
         if method == "horizontal":
             chosen = (self.cut_points, self.columns, self.party_share, self.opener, self.column_names)
-            return Horizontal(self._privacy(), *chosen)
-        return WholeTrees(method)
+            return Horizontal(self._privacy(), *chosen, allow_few_columns=self.allow_few_columns)
+        return WholeTrees(method, allow_few_columns=self.allow_few_columns)
 
     def _privacy(self) -> SecureAggregation | Lattice | Paillier | NoPrivacy:
         if self.protection == "masked":

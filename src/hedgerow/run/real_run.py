@@ -33,7 +33,7 @@ from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
 from hedgerow.run.meeting import EVENTS, ca_of, check_own, discreet, listening, passive_entry, revoked_by, settings_of
 from hedgerow.run.options import DriverOptions
-from hedgerow.run.progress import Recorder, Say, Watch
+from hedgerow.run.progress import Recorder, Say, Watch, noting
 from hedgerow.run.runfile import RunFile, Source
 from hedgerow.run.seen import leaks
 from hedgerow.saved import decoded, encoded
@@ -83,18 +83,19 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     data = {} if active is None else {plan.active: _digest(active.own_table, active.own_valid)}
     about = About(run.name, "driver", plan.active or "driver", run.method, plan.text, data)
     with (
-        closing(open_folder(place, about, options.resume)) as folder,
-        closing(Checkpoint(folder.path / CHECKPOINT, plan)) as checkpoint,
+        closing(open_folder(place, about, options.resume, options.say)) as folder,
+        closing(Checkpoint(folder.path / CHECKPOINT, plan, folder.attempts)) as checkpoint,
         listening(settings, identity, plan, folder, options.say) as transport,
     ):
         options.say(f"Listening at {settings.listen}; waiting for {', '.join(plan.answering)}.")
-        recorder = Recorder(folder.log, options.watch)
+        recorder, notes = Recorder(folder.log, options.watch), list[str]()
         driver = Driver(
             plan, Corridor(transport, (recorder,)), identity, options.threads, settings.deadline, settings.patience,
-            [recorder.after_round], keeping(folder, checkpoint), options.say, active, notes_bins=True, log=folder.log,
+            [recorder.after_round], keeping(folder, checkpoint), options.say, noting(notes, options.say), active,
+            notes_bins=True, log=folder.log,
         )  # fmt: skip
         model, state = drive_run(driver, checkpoint.state)
-        return _driven(folder, plan, model, state, checkpoint.seconds)
+        return _driven(folder, plan, model, state, checkpoint.seconds, notes)
 
 
 def _active(run: RunFile, plan: Plan, own: Own | None, options: Options) -> Active | None:
@@ -128,9 +129,11 @@ def _check_followed(plan: Plan, valid: Source | None) -> None:
         raise ParameterError("--valid has no use, because the run follows no metric; add [trees] eval_metric.")
 
 
-def _driven(folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float]) -> Driven:
+def _driven(
+    folder: RunFolder, plan: Plan, model: Model, state: State, seconds: list[float], notes: list[str]
+) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
-    beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": []}
+    beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": notes}
     kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.bins_learnt(state)})
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))
 
@@ -165,13 +168,17 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     table, valid = _own_tables(run, own.name, own.own, options.say)
     rows = _digest(table, valid)
     about = About(run.name, "party", own.name, run.method, plan.text)
-    with closing(open_folder(place, about, None)) as folder:
+    other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
+    with closing(open_folder(place, about, None, options.say, other_rows)) as folder:
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
-        owner = Owner(own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, tell=options.say)
+        notes, say = list[str](), options.say
+        owner = Owner(
+            own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, say, noting(notes, say)
+        )
         content = _served(owner, plan, settings, folder, options)
-        beside = {"leaks": list(leaks(plan)), "notes": [], **manifest.given(folder.log.lines())}
+        beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
         folder.finish({kept_file(run): content}, beside)
     return place
 

@@ -24,7 +24,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
         "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees",
-        "hidden_rows",
+        "hidden_rows", "allow_few_columns",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
@@ -143,6 +143,7 @@ class Sections:
             opener=section.text("opener") or "",
             local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
             hidden_rows=section.flag("hidden_rows"),
+            allow_few_columns=section.flag("allow_few_columns"),
         )
         if protection == "plain" and not options.i_accept_disclosure:
             raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)

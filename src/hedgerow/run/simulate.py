@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import parts
+from hedgerow.data.ids import AS_TEXT, n_common, nearly_common
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.federation import Federation, Horizontal, NoPrivacy, SecureAggregation, Vertical
@@ -21,9 +22,11 @@ from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.own_cuts import Keeps
+from hedgerow.protocols.own_sets import texts_of
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.protocols.vertical_run import Active
+from hedgerow.run.progress import noting
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
@@ -75,15 +78,14 @@ def federated_plan(
 ) -> Plan:
     """The plan of a simulation; two parties are allowed whatever is hidden, and it is said what that means."""
     if isinstance(federation, Vertical):
-        if align == "private":
-            notes.append("Only rows are used whose ids all parties have.")
         chosen: dict[str, Any] = {"local_trees": federation.local_trees, "party_share": federation.party_share}
         chosen["hidden_rows"] = federation.hidden_rows
         chosen |= ciphered(federation.privacy)
         return Plan(name, who, goal, params, method="vertical", active=active, align=align, **chosen)
     if not isinstance(federation, Horizontal):
         notes.append("Whole trees of each party are shared, with sums over its own rows in their leaves.")
-        return Plan(name, who, goal, params, method=federation.order, protection="plain")
+        few = federation.allow_few_columns
+        return Plan(name, who, goal, params, method=federation.order, protection="plain", allow_few_columns=few)
     two = not isinstance(federation.privacy, NoPrivacy) and max(1, round(federation.party_share * len(who))) == 2
     if two:
         one = federation.opener or "each"
@@ -95,6 +97,7 @@ def federated_plan(
         params,
         cut_points=federation.cut_points,
         columns=federation.columns,
+        allow_few_columns=federation.allow_few_columns,
         column_names=federation.column_names,
         party_share=federation.party_share,
         allow_two=two,
@@ -118,6 +121,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     sim = simulation
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
+    note = noting(sim.notes, sim.tell)
+    if plan.align == "private":
+        _note_ids(sim, note)
     begin: dict[str, Callable[[bytes], Begun]] = {}
     kept = sim.parts if plan.method == "vertical" else {}
     for name in plan.answering:
@@ -134,6 +140,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         callbacks=sim.callbacks,
         keep=sim.keep,
         tell=sim.tell,
+        note=note,
         own=own,
         notes_bins=sim.notes_bins,
         log=sim.log,
@@ -148,6 +155,20 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
             "a smaller learning_rate or scaled labels avoid that."
         )
     return model, state
+
+
+def _note_ids(sim: Simulation, note: Tell) -> None:
+    """Tell how many more rows would be found if ids were written alike; only whoever simulates all parties can know."""
+    if any(table.ids is None for table in sim.parties.values()):
+        return
+    ids = [texts_of(table) for table in sim.parties.values()]
+    more, ways = nearly_common(ids)
+    if not more:
+        return
+    alike = f"without {ways}; {AS_TEXT}, so write them alike everywhere."
+    if not n_common(ids):
+        raise DataError(f"No id is common to all parties' rows, and {more} would be {alike}")
+    note(f"{more} more ids would be common to all parties {alike}")
 
 
 def _named(name: str, begin: Callable[[bytes], Begun]) -> Callable[[bytes], Begun]:

@@ -31,6 +31,15 @@ OWN = {
 """The metric that measures each loss itself, by XGBoost's name; `merror` for a forest of class shares."""
 
 
+NAMES = tuple(sorted({*OWN.values(), "auc", "error", "mae"}))
+
+
+def check_name(given: object) -> None:
+    """Refuse what is no name of one metric; whether it can be computed, `Metric` decides."""
+    if given is not None and not isinstance(given, str):
+        raise ParameterError(f"eval_metric must be the name of one metric, of {', '.join(NAMES)}; it is {given!r}.")
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric of one loss, in sums of integers."""

@@ -1,0 +1,52 @@
+"""Ids that are written differently and may mean the same: 7 and 007, A7 and a7.
+
+Ids are compared as text. Whoever holds one table looks at the shape of its own ids only; whoever holds all tables, as
+in a simulation, counts how many more would be the same.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "blanks": str.strip,
+    "leading zeros": lambda text: text.lstrip("0") or text[-1:],
+    "capital letters": str.casefold,
+}
+"""What ids may differ in, and how it is taken out of one; in this order."""
+
+AS_TEXT = "ids are compared as text, in which '7' and '007' differ"
+
+
+def own_shape(own_ids: Sequence[str]) -> str:
+    """Part of a sentence: how many of the own ids have blanks around them, leading zeros or capital letters.
+
+    For the owner alone; empty if none has.
+    """
+    found = {way: sum(alike(one) != one for one in own_ids) for way, alike in WAYS.items()}
+    return ", ".join(f"{n} with {way}" for way, n in found.items() if n)
+
+
+def nearly_common(parties: Sequence[Sequence[str]]) -> tuple[int, str]:
+    """How many more ids all parties would have, and without what; (0, "") if none.
+
+    For whoever holds all tables.
+    """
+    exact = n_common(parties)
+    if exact == min(map(len, parties)):
+        return 0, ""
+    most = n_common(parties, list(WAYS)) - exact
+    if most <= 0:
+        return 0, ""
+    for n in range(1, len(WAYS)):
+        for ways in combinations(WAYS, n):
+            if n_common(parties, ways) - exact == most:
+                return most, " and ".join(ways)
+    return most, " and ".join(WAYS).replace(" and ", ", ", len(WAYS) - 2)
+
+
+def n_common(parties: Sequence[Sequence[str]], ways: Sequence[str] = ()) -> int:
+    """How many ids all parties have, once these differences are taken out of them."""
+    every = [set(ids) for ids in parties]
+    for way in ways:
+        every = [set(map(WAYS[way], ids)) for ids in every]
+    return len(set.intersection(*every))
