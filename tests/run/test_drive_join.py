@@ -1,6 +1,7 @@
 """Real parties: a driver and three data owners who reach each other over sockets, and what can happen to them."""
 
 import json
+import re
 
 import pytest
 from real_parties import NAMES, Process, World, make_certificates, write_rows
@@ -155,6 +156,22 @@ def test_a_party_that_never_joins_ends_the_run_which_can_be_resumed(tmp_path, ma
 def test_a_party_gives_up_when_there_is_no_driver(tmp_path, made):
     world = World(tmp_path, made, patience=1)
     assert "gave up after 1 seconds without the driver" in refused(*world.words("alice"))
+
+
+def test_a_party_says_at_once_why_it_does_not_reach_the_driver_and_how_long_it_tries(tmp_path, made, start):
+    world = World(tmp_path, made, patience=600)
+    address = open_run(world.file).driver.address
+    party = start(world.words("alice"), "alice")
+    party.wait_for("Trying for another")
+    first, second = party.said.splitlines()
+    assert first == f"Calling the driver at {address}."
+    assert re.fullmatch(
+        rf"Nobody listens at {address}; check the address and that the driver was started\. "
+        r"Trying for another (10 min|9 min \d+ s)\.",
+        second,
+    )
+    start(world.words("driver"), "driver")
+    party.wait_for("The driver is here.")
 
 
 def test_a_party_killed_after_it_was_given_the_model_still_has_it(tmp_path, made):

@@ -140,6 +140,16 @@ def test_a_party_that_does_not_come_is_left_out_only_if_that_is_said(tmp_path, m
     assert np.array_equal(leaves, world.whole.forest.leaf_places(np.ascontiguousarray(values), 1))
 
 
+def test_a_party_that_answers_says_at_once_why_it_does_not_reach_the_driver(tmp_path, made):
+    world = Asked(tmp_path, made, patience=1)
+    result = CliRunner().invoke(app, world.answer_words("bob"))
+    address = open_run(world.file).driver.address
+    assert result.stderr.splitlines()[:2] == [
+        f"Calling the driver at {address}.",
+        f"Nobody listens at {address}; check the address and that the driver was started. Trying for another 1 s.",
+    ]
+
+
 def test_a_part_of_another_model_is_refused_in_words(world):
     _, other = trained({name: world.table(name) for name in ("alice", *PASSIVE)}, params_of())
     (world.folder / "other.json").write_bytes(parts.encoded(other["bob"]))
