@@ -326,9 +326,15 @@ def test_a_broken_log_is_not_continued(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("run_", "who"), [(RUN[::-1], "alice"), (RUN, "bob")])
-def test_the_log_of_another_run_or_party_is_not_continued(path: Path, run_: str, who: str) -> None:
-    with pytest.raises(RunError, match="of another run or of another party"):
+@pytest.mark.parametrize(
+    ("run_", "who", "whose"),
+    [
+        (RUN[::-1], "alice", f"of another run, whose plan has the hash {RUN[:12]!r}..., and not of this one, "),
+        (RUN, "bob", "of another party, 'alice', and not of 'bob'; name another file."),
+    ],
+)
+def test_the_log_of_another_run_or_party_is_not_continued(path: Path, run_: str, who: str, whose: str) -> None:
+    with pytest.raises(RunError, match=f"is the audit log {re.escape(whose)}"):
         AuditLog(path, run_, who)
 
 

@@ -115,7 +115,7 @@ class AuditLog:
         for _ in chain.lines():
             pass
         if chain.n and (chain.run, chain.who) != (run, who):
-            raise RunError(f"{path} is the audit log of another run or of another party; name another file.")
+            raise RunError(f"{path} is the audit log of {chain.other_than(run, who)}; name another file.")
         if chain.n:
             self._n, self._last, self._size = chain.n, chain.last, chain.size
         if chain.torn and self._file is not None:
@@ -187,6 +187,12 @@ class _Chain:
         begin = b'{"n":0,'
         if self.n == 0 and raw.strip(b"\0") and not (raw.startswith(begin) or begin.startswith(raw)):
             raise RunError(f"{self.path} is not an audit log; name another file.")
+
+    def other_than(self, run: str, who: str) -> str:
+        """Whose log it is, where it is not that of this run and party."""
+        if self.who != who:
+            return f"another party, {self.who!r}, and not of {who!r}"
+        return f"another run, whose plan has the hash {self.run[:12]!r}..., and not of this one, {run[:12]!r}..."
 
     def _changed(self) -> RunError:
         return RunError(
