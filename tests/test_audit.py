@@ -460,10 +460,22 @@ def test_the_command_finds_a_removed_end(path: Path) -> None:
     assert "lines at its end were removed or added" in run("verify", path, "--last", last, code=1).stderr
 
 
-def test_an_empty_or_missing_log_does_not_hold(tmp_path: Path) -> None:
+def test_an_empty_log_does_not_hold(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert "is empty" in run("verify", tmp_path / "empty", code=1).stderr
-    assert "Cannot read the audit log" in run("verify", tmp_path / "nowhere", code=1).stderr
+
+
+def test_a_log_that_is_not_there_has_an_exit_code_of_its_own(path: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    result = run("verify", nowhere, path, code=4)
+    assert result.stderr == f"hedgerow: Cannot read the audit log {nowhere}: No such file or directory.\n"
+    assert result.stdout.startswith("ok: 21 lines")
+    assert "is a folder or a device" in run("verify", tmp_path, code=4).stderr
+
+
+def test_a_broken_log_counts_before_one_that_is_not_there(path: Path, tmp_path: Path) -> None:
+    edit(path, lambda lines: lines.pop(16))
+    run("verify", tmp_path / "nowhere", path, code=1)
 
 
 def test_the_last_hash_is_that_of_one_log(path: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import hedgerow
 from hedgerow.cli import app
+from hedgerow.commands import goal
 from hedgerow.commands import predict as predict_command
+from hedgerow.commands.options import KindName
 from hedgerow.saved import load_model
 
 COLUMNS = ["patient", "size", "colour", "code", "grade", "ill", "cost"]
@@ -100,6 +104,16 @@ def test_the_command_line_trains_the_forest_that_the_estimator_trains(run: Run, 
     X, y = load_wine(return_X_y=True)
     fitted = hedgerow.GBDTClassifier(n_estimators=5, max_depth=3, subsample=0.5).fit(X, y)
     assert load_model(here / "model.json").forest == fitted.model_.forest
+
+
+def test_the_help_of_train_tells_the_defaults_that_are_used() -> None:
+    options = {option.name: option.help or "" for option in typer.main.get_command(app).commands["train"].params}
+    used = goal.tree_params({}, KindName.BOOSTED, ["a"])
+    said = {name: re.search(r"\(default ([0-9.]+)", text) for name, text in options.items() if hasattr(used, name)}
+    told = {name: float(found[1]) for name, found in said.items() if found is not None}
+    assert told == {name: float(getattr(used, name)) for name in told}
+    assert told["gradient_bits"] == 20
+    assert len(told) >= 12
 
 
 def test_a_random_forest_has_the_defaults_of_its_estimator(run: Run, here: Path) -> None:

@@ -144,6 +144,10 @@ class AuditLog:
             self.close()
 
 
+class Unread(RunError):
+    """A log that is not there or cannot be opened, of which nothing can be said."""
+
+
 class _Chain:
     """A log's lines, each checked against the one before; what is known of them so far."""
 
@@ -164,7 +168,7 @@ class _Chain:
                         return
                     yield self._checked(raw)
         except OSError as error:
-            raise RunError(f"Cannot read the audit log {self.path}: {error.strerror or error}.") from None
+            raise Unread(f"Cannot read the audit log {self.path}: {error.strerror or error}.") from None
 
     def _checked(self, raw: bytes) -> Line:
         try:
@@ -233,7 +237,7 @@ def _now() -> str:
 
 def _check_file(path: Path) -> None:
     if path.exists() and not path.is_file():
-        raise RunError(f"{path} is a folder or a device, not an audit log; name a file.")
+        raise Unread(f"{path} is a folder or a device, not an audit log; name a file.")
 
 
 def _open(path: Path) -> int:

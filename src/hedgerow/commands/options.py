@@ -115,5 +115,5 @@ ScalePosWeight = Annotated[float | None, _option("Weight of the second of two cl
 Monotone = Annotated[
     str | None, _option("Columns whose effect may only rise (1) or fall (-1).", TREES, metavar="COL=1,COL=-1")
 ]
-GradientBits = Annotated[int | None, _option("Precision of the sums that choose cuts. (default 16)", TREES)]
+GradientBits = Annotated[int | None, _option("Bits of the integers whose sums choose cuts. (default 20)", TREES)]
 RandomState = Annotated[int | None, _option("Seed of the samples of rows and columns. (default 0)", TREES)]
