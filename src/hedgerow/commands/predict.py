@@ -59,7 +59,8 @@ def predict(
         reached = _Reached(lambda: loaded.scores(table, threads), lambda: loaded.leaves(table, threads))
     else:
         id_ = id_ or parties.run.data.id
-        table, leaves = together.ask(loaded, data, id_, parties)
+        table = together.own_rows(loaded, data, Roles(id=id_, absent=loaded.absent))
+        leaves = together.ask(loaded, table, parties)
         reached = _Reached(lambda: loaded.scores_at(leaves), lambda: leaves)
     header, columns = _predicted(loaded, reached, what)
     if table.ids is not None:

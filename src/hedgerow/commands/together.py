@@ -1,4 +1,4 @@
-"""Predictions by several parties: `hedgerow predict --with` at the active one, `hedgerow answer` at the others."""
+"""Predictions by several parties: `hedgerow predict --with` or `evaluate --with` at the active, `answer` at others."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ class Parties:
 def parties_of(
     run_file: Path | None, cert: Path | None, key: Path | None, without: list[str] | None, folder: Path | None
 ) -> Parties | None:
-    """From the options of `hedgerow predict`; None: the model predicts by itself."""
+    """From the options of `hedgerow predict` or `evaluate`; None: the model predicts by itself."""
     if run_file is None:
         for option, given in {"--cert": cert, "--key": key, "--without": without, "--folder": folder}.items():
             if given:
@@ -75,11 +75,14 @@ def parties_of(
     return Parties(open_run(run_file), Identity.load(cert, key), Options(folder, _say, tuple(without or ())))
 
 
-def ask(model: Model, data: str, id_: str | None, parties: Parties) -> tuple[Table, NDArray[np.int32]]:
-    """The active party's rows, and where they end in every tree."""
-    own = part_of(model, ownership_of(model).active)
-    table = read_like(data, own.columns, Roles(id=id_, absent=model.absent))
-    return table, real_predict.predict_together(parties.run, model, table, parties.identity, parties.options)
+def own_rows(model: Model, data: str, roles: Roles) -> Table:
+    """The active party's rows: its own columns of the model, in their order."""
+    return read_like(data, part_of(model, ownership_of(model).active).columns, roles)
+
+
+def ask(model: Model, own_table: Table, parties: Parties) -> NDArray[np.int32]:
+    """Where the active party's rows end in every tree."""
+    return real_predict.predict_together(parties.run, model, own_table, parties.identity, parties.options)
 
 
 def answer(
