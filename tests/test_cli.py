@@ -66,7 +66,7 @@ def run(here: Path) -> Run:
 
 LEARN = ("train", "train.csv", "--label", "ill", "--id", "patient", "--categorical", "code", "--n-estimators", "12")
 
-NUMBERS = ("train", "train.csv", "--label", "cost")
+NUMBERS = ("train", "train.csv", "--label", "cost", "--id", "patient")
 
 
 def refusal(result: Result) -> str:
@@ -134,7 +134,8 @@ def test_what_is_learnt_is_guessed_from_the_labels_and_said(run: Run, here: Path
 
 
 def test_numbers_of_classes_can_be_learnt_as_numbers(run: Run, here: Path) -> None:
-    run("train", "train.csv", "--label", "grade", "--task", "regress", "--objective", "poisson", "--n-estimators", "2")
+    words = ("--id", "patient", "--task", "regress", "--objective", "poisson", "--n-estimators", "2")
+    run("train", "train.csv", "--label", "grade", *words)
     assert load_model(here / "model.json").loss.name == "poisson"
 
 

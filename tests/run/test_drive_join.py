@@ -70,6 +70,28 @@ def test_every_party_has_the_model_that_one_process_gives(world):
         assert sent >= ({"Propose", "Begin", "Farewell"} if role == "driver" else {"Consent", "Facts", "MaskedSums"})
 
 
+def test_a_party_whose_file_has_semicolons_and_decimal_commas_takes_part_with_the_same_rows(world):
+    expected = simulated(world)
+    file = world.folder / "bob.csv"
+    file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    driver, parties = world.drive(), [world.join(name) for name in NAMES]
+    driver.ended()
+    for party in parties:
+        party.ended()
+    assert world.model("bob") == expected
+
+
+def test_a_party_says_how_its_own_file_is_written(tmp_path, made):
+    world = World(tmp_path, made, patience=1)
+    file = tmp_path / "bob.csv"
+    file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    said = CliRunner().invoke(app, world.words("bob")).stderr.splitlines()
+    assert said[0] == f"{file} uses ';' between fields and ',' for decimals."
+    said = CliRunner().invoke(app, world.words("bob", "--delimiter", ";", "--decimal", ",", "--ignore", "a")).stderr
+    assert "The rows are not those with which this party joined the run" in said, "a column less"
+    assert "--delimiter must be one sign" in refused(*world.words("bob", "--delimiter", "ab"))
+
+
 def test_no_folder_holds_a_key(world):
     driver = world.drive()
     for party in [world.join(name) for name in NAMES]:

@@ -78,6 +78,18 @@ Absent = Annotated[
 ]
 Jobs = Annotated[int | None, _option("Threads; all cores if not given.")]
 
+Delimiter = Annotated[
+    str | None,
+    _option("What stands between the fields of a CSV file, or tab. (default: recognised)", metavar="SIGN"),
+]
+Decimal = Annotated[
+    str | None, _option("What stands before decimals in a CSV file, '.' or ','. (default: recognised)", metavar="SIGN")
+]
+Ignore = Annotated[
+    list[str] | None,
+    _option("Columns that are not used; several by commas, or given often.", metavar="COLUMNS"),
+]
+
 Categorical = Annotated[
     list[str] | None, _option("Column of numbers that are categories; may be given often.", metavar="COL")
 ]
