@@ -1,9 +1,10 @@
 """The cipher that a plan names."""
 
+from functools import lru_cache
+
 from hedgerow import _native
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.plan import Plan
-from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
@@ -12,7 +13,24 @@ MEANS = {"lattice": ("lattice_seal_rows", "lattice_group_sums"), "paillier": ("p
 """What the native part must have for each."""
 
 
-def cipher_of(plan: Plan) -> Cipher:
+SMALLEST = 2048
+"""Bits of the Paillier keys by which the length of all is known: larger ones take seconds to make."""
+
+
+def key_bytes(plan: Plan) -> float:
+    """Bytes of a public key as it is sent with every tree, and of all that goes with it."""
+    if plan.protection == "paillier":
+        return _key_bytes(Paillier(SMALLEST)) * plan.key_bits / SMALLEST
+    return _key_bytes(cipher_of(plan))
+
+
+@lru_cache(maxsize=16)
+def _key_bytes(cipher: Lattice | Paillier | Unencrypted) -> int:
+    """By making one, so that it follows whatever a key consists of."""
+    return len(cipher.new_key(1).public.encode())
+
+
+def cipher_of(plan: Plan) -> Lattice | Paillier | Unencrypted:
     """What hides gradients; there is no way back to a weaker one."""
     if not all(hasattr(_native, name) for name in MEANS.get(plan.protection, ())):
         raise PrivacyError(
