@@ -326,9 +326,15 @@ def test_a_broken_log_is_not_continued(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("run_", "who"), [(RUN[::-1], "alice"), (RUN, "bob")])
-def test_the_log_of_another_run_or_party_is_not_continued(path: Path, run_: str, who: str) -> None:
-    with pytest.raises(RunError, match="of another run or of another party"):
+@pytest.mark.parametrize(
+    ("run_", "who", "whose"),
+    [
+        (RUN[::-1], "alice", f"of another run, whose plan has the hash {RUN[:12]!r}..., and not of this one, "),
+        (RUN, "bob", "of another party, 'alice', and not of 'bob'; name another file."),
+    ],
+)
+def test_the_log_of_another_run_or_party_is_not_continued(path: Path, run_: str, who: str, whose: str) -> None:
+    with pytest.raises(RunError, match=f"is the audit log {re.escape(whose)}"):
         AuditLog(path, run_, who)
 
 
@@ -454,10 +460,22 @@ def test_the_command_finds_a_removed_end(path: Path) -> None:
     assert "lines at its end were removed or added" in run("verify", path, "--last", last, code=1).stderr
 
 
-def test_an_empty_or_missing_log_does_not_hold(tmp_path: Path) -> None:
+def test_an_empty_log_does_not_hold(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert "is empty" in run("verify", tmp_path / "empty", code=1).stderr
-    assert "Cannot read the audit log" in run("verify", tmp_path / "nowhere", code=1).stderr
+
+
+def test_a_log_that_is_not_there_has_an_exit_code_of_its_own(path: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    result = run("verify", nowhere, path, code=4)
+    assert result.stderr == f"hedgerow: Cannot read the audit log {nowhere}: No such file or directory.\n"
+    assert result.stdout.startswith("ok: 21 lines")
+    assert "is a folder or a device" in run("verify", tmp_path, code=4).stderr
+
+
+def test_a_broken_log_counts_before_one_that_is_not_there(path: Path, tmp_path: Path) -> None:
+    edit(path, lambda lines: lines.pop(16))
+    run("verify", tmp_path / "nowhere", path, code=1)
 
 
 def test_the_last_hash_is_that_of_one_log(path: Path) -> None:

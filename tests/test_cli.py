@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import hedgerow
 from hedgerow.cli import app
+from hedgerow.commands import goal
 from hedgerow.commands import predict as predict_command
+from hedgerow.commands.options import KindName
 from hedgerow.saved import load_model
 
 COLUMNS = ["patient", "size", "colour", "code", "grade", "ill", "cost"]
@@ -62,7 +66,7 @@ def run(here: Path) -> Run:
 
 LEARN = ("train", "train.csv", "--label", "ill", "--id", "patient", "--categorical", "code", "--n-estimators", "12")
 
-NUMBERS = ("train", "train.csv", "--label", "cost")
+NUMBERS = ("train", "train.csv", "--label", "cost", "--id", "patient")
 
 
 def refusal(result: Result) -> str:
@@ -102,6 +106,16 @@ def test_the_command_line_trains_the_forest_that_the_estimator_trains(run: Run, 
     assert load_model(here / "model.json").forest == fitted.model_.forest
 
 
+def test_the_help_of_train_tells_the_defaults_that_are_used() -> None:
+    options = {option.name: option.help or "" for option in typer.main.get_command(app).commands["train"].params}
+    used = goal.tree_params({}, KindName.BOOSTED, ["a"])
+    said = {name: re.search(r"\(default ([0-9.]+)", text) for name, text in options.items() if hasattr(used, name)}
+    told = {name: float(found[1]) for name, found in said.items() if found is not None}
+    assert told == {name: float(getattr(used, name)) for name in told}
+    assert told["gradient_bits"] == 20
+    assert len(told) >= 12
+
+
 def test_a_random_forest_has_the_defaults_of_its_estimator(run: Run, here: Path) -> None:
     run("train", "builtin:iris", "--kind", "forest", "--n-estimators", "4")
     from sklearn.datasets import load_iris
@@ -120,7 +134,8 @@ def test_what_is_learnt_is_guessed_from_the_labels_and_said(run: Run, here: Path
 
 
 def test_numbers_of_classes_can_be_learnt_as_numbers(run: Run, here: Path) -> None:
-    run("train", "train.csv", "--label", "grade", "--task", "regress", "--objective", "poisson", "--n-estimators", "2")
+    words = ("--id", "patient", "--task", "regress", "--objective", "poisson", "--n-estimators", "2")
+    run("train", "train.csv", "--label", "grade", *words)
     assert load_model(here / "model.json").loss.name == "poisson"
 
 

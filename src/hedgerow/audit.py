@@ -115,7 +115,7 @@ class AuditLog:
         for _ in chain.lines():
             pass
         if chain.n and (chain.run, chain.who) != (run, who):
-            raise RunError(f"{path} is the audit log of another run or of another party; name another file.")
+            raise RunError(f"{path} is the audit log of {chain.other_than(run, who)}; name another file.")
         if chain.n:
             self._n, self._last, self._size = chain.n, chain.last, chain.size
         if chain.torn and self._file is not None:
@@ -144,6 +144,10 @@ class AuditLog:
             self.close()
 
 
+class Unread(RunError):
+    """A log that is not there or cannot be opened, of which nothing can be said."""
+
+
 class _Chain:
     """A log's lines, each checked against the one before; what is known of them so far."""
 
@@ -164,7 +168,7 @@ class _Chain:
                         return
                     yield self._checked(raw)
         except OSError as error:
-            raise RunError(f"Cannot read the audit log {self.path}: {error.strerror or error}.") from None
+            raise Unread(f"Cannot read the audit log {self.path}: {error.strerror or error}.") from None
 
     def _checked(self, raw: bytes) -> Line:
         try:
@@ -187,6 +191,12 @@ class _Chain:
         begin = b'{"n":0,'
         if self.n == 0 and raw.strip(b"\0") and not (raw.startswith(begin) or begin.startswith(raw)):
             raise RunError(f"{self.path} is not an audit log; name another file.")
+
+    def other_than(self, run: str, who: str) -> str:
+        """Whose log it is, where it is not that of this run and party."""
+        if self.who != who:
+            return f"another party, {self.who!r}, and not of {who!r}"
+        return f"another run, whose plan has the hash {self.run[:12]!r}..., and not of this one, {run[:12]!r}..."
 
     def _changed(self) -> RunError:
         return RunError(
@@ -227,7 +237,7 @@ def _now() -> str:
 
 def _check_file(path: Path) -> None:
     if path.exists() and not path.is_file():
-        raise RunError(f"{path} is a folder or a device, not an audit log; name a file.")
+        raise Unread(f"{path} is a folder or a device, not an audit log; name a file.")
 
 
 def _open(path: Path) -> int:

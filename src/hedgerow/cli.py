@@ -1,12 +1,11 @@
 """The command line: `hedgerow train | drive | join | predict | evaluate | show | plan | certs | audit`.
 
-Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 70 a fault of
-hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
+Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 4 an audit
+log to verify cannot be read, 70 a fault of hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
 """
 
 import contextlib
 import os
-import re
 import sys
 import traceback
 from typing import Annotated, Any
@@ -23,13 +22,10 @@ from hedgerow.commands.runs import drive, join
 from hedgerow.commands.show import show
 from hedgerow.commands.together import answer
 from hedgerow.commands.train import train
+from hedgerow.commands.words import in_options
 from hedgerow.errors import HedgerowError
 
 REFUSED, FAULT, STOPPED, NO_READER = 3, 70, 130, 141
-
-OPTIONS = {"label": "--label", "id_column": "--id", "weight": "--weight", "categorical": "--categorical"}
-KEYWORD = re.compile(rf"\b({'|'.join(OPTIONS)})=(?=[\s,;.]|$)")
-"""What Python's callers write where the command line has an option, as errors mention it."""
 
 
 class _Command(TyperCommand):
@@ -61,7 +57,7 @@ def _failure(error: BaseException) -> tuple[int, str]:
         _let_go_of_stdout()
         return NO_READER, ""
     if isinstance(error, HedgerowError):
-        return REFUSED, KEYWORD.sub(lambda found: OPTIONS[found[1]], str(error))
+        return REFUSED, in_options(str(error))
     if isinstance(error, OSError) and error.strerror and error.filename:
         return REFUSED, f"{error.filename}: {error.strerror}."
     kind = type(error).__name__

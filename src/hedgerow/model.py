@@ -102,7 +102,7 @@ class Model:
             others = [party for party in self.ownership.parties if party != self.ownership.active]
             raise ModelError(
                 f"Where the columns of {', '.join(map(repr, others))} are cut is not in this model, the active party's "
-                "part of a vertical one; predict together with the others (hedgerow predict --with RUN.toml)."
+                "part of a vertical one; predict or evaluate together with the others (--with RUN.toml)."
             )
 
     def aligned(self, table: Table) -> Table:

@@ -1,6 +1,7 @@
 """Real parties: a driver and three data owners who reach each other over sockets, and what can happen to them."""
 
 import json
+import re
 
 import pytest
 from real_parties import NAMES, Process, World, make_certificates, write_rows
@@ -67,6 +68,28 @@ def test_every_party_has_the_model_that_one_process_gives(world):
         assert audit.verify(world.folder / role / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
         sent = {row["type"] for row in kept["messages"] if row["direction"] == "to"}
         assert sent >= ({"Propose", "Begin", "Farewell"} if role == "driver" else {"Consent", "Facts", "MaskedSums"})
+
+
+def test_a_party_whose_file_has_semicolons_and_decimal_commas_takes_part_with_the_same_rows(world):
+    expected = simulated(world)
+    file = world.folder / "bob.csv"
+    file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    driver, parties = world.drive(), [world.join(name) for name in NAMES]
+    driver.ended()
+    for party in parties:
+        party.ended()
+    assert world.model("bob") == expected
+
+
+def test_a_party_says_how_its_own_file_is_written(tmp_path, made):
+    world = World(tmp_path, made, patience=1)
+    file = tmp_path / "bob.csv"
+    file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    said = CliRunner().invoke(app, world.words("bob")).stderr.splitlines()
+    assert said[0] == f"{file} uses ';' between fields and ',' for decimals."
+    said = CliRunner().invoke(app, world.words("bob", "--delimiter", ";", "--decimal", ",", "--ignore", "a")).stderr
+    assert "The rows are not those with which this party joined the run" in said, "a column less"
+    assert "--delimiter must be one sign" in refused(*world.words("bob", "--delimiter", "ab"))
 
 
 def test_no_folder_holds_a_key(world):
@@ -155,6 +178,22 @@ def test_a_party_that_never_joins_ends_the_run_which_can_be_resumed(tmp_path, ma
 def test_a_party_gives_up_when_there_is_no_driver(tmp_path, made):
     world = World(tmp_path, made, patience=1)
     assert "gave up after 1 seconds without the driver" in refused(*world.words("alice"))
+
+
+def test_a_party_says_at_once_why_it_does_not_reach_the_driver_and_how_long_it_tries(tmp_path, made, start):
+    world = World(tmp_path, made, patience=600)
+    address = open_run(world.file).driver.address
+    party = start(world.words("alice"), "alice")
+    party.wait_for("Trying for another")
+    first, second = party.said.splitlines()
+    assert first == f"Calling the driver at {address}."
+    assert re.fullmatch(
+        rf"Nobody listens at {address}; check the address and that the driver was started\. "
+        r"Trying for another (10 min|9 min \d+ s)\.",
+        second,
+    )
+    start(world.words("driver"), "driver")
+    party.wait_for("The driver is here.")
 
 
 def test_a_party_killed_after_it_was_given_the_model_still_has_it(tmp_path, made):

@@ -146,7 +146,7 @@ def test_a_file_damaged_before_its_end_is_refused(tmp_path, trained):
 def test_a_checkpoint_of_another_plan_is_refused(tmp_path, trained):
     fed, _, states = trained
     written(tmp_path / "checkpoint", fed.plan, states[:2])
-    with pytest.raises(RunError, match="another plan"):
+    with pytest.raises(RunError, match=f"another plan, of the hash {fed.plan.digest.hex()[:12]}"):
         Checkpoint(tmp_path / "checkpoint", replace(fed.plan, party_share=0.9))
 
 
@@ -239,7 +239,10 @@ OTHER = msgspec.json.encode({"members": [{"name": "a", "fingerprint": "a"}], "pa
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        (replace(ABOUT, plan=OTHER), "another plan: its max_depth differs; put the run file back"),
+        (
+            replace(ABOUT, plan=OTHER),
+            "another plan: max_depth was 3, now 4; put the run file back as it was, or name another folder",
+        ),
         (replace(ABOUT, data={"a": "11"}), "rows of 'a' are not those with which"),
         (replace(ABOUT, who="a", role="party"), "holds a run of 'driver'"),
     ],

@@ -1,6 +1,7 @@
 """A vertical model predicts with real parties: the active one asks over gRPC, the passive ones answer."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from typer.testing import CliRunner
 
 from asked import trained
 from federated import params_of
-from hedgerow import audit, parts, read_table
+from hedgerow import audit, metrics, parts, read_table
 from hedgerow.cli import app
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost
+from hedgerow.model import class_numbers
 from hedgerow.policy import Policy
 from hedgerow.protocols.answering import Keeper
 from hedgerow.run import real_predict
@@ -55,6 +57,9 @@ class Asked(Columns):
     def predict_words(self, *more):
         words = ["predict", str(self.folder / "model.json"), str(self.folder / "alice.csv"), "--with", str(self.file)]
         return [*words, *self.keys("alice"), *more]
+
+    def evaluate_words(self, *more):
+        return ["evaluate", *self.predict_words(*more)[1:]]
 
     def answer_words(self, name, *more):
         own = ["--part", str(self.folder / f"{name}.json"), "--data", str(self.folder / f"{name}.csv")]
@@ -140,6 +145,16 @@ def test_a_party_that_does_not_come_is_left_out_only_if_that_is_said(tmp_path, m
     assert np.array_equal(leaves, world.whole.forest.leaf_places(np.ascontiguousarray(values), 1))
 
 
+def test_a_party_that_answers_says_at_once_why_it_does_not_reach_the_driver(tmp_path, made):
+    world = Asked(tmp_path, made, patience=1)
+    result = CliRunner().invoke(app, world.answer_words("bob"))
+    address = open_run(world.file).driver.address
+    assert result.stderr.splitlines()[:2] == [
+        f"Calling the driver at {address}.",
+        f"Nobody listens at {address}; check the address and that the driver was started. Trying for another 1 s.",
+    ]
+
+
 def test_a_part_of_another_model_is_refused_in_words(world):
     _, other = trained({name: world.table(name) for name in ("alice", *PASSIVE)}, params_of())
     (world.folder / "other.json").write_bytes(parts.encoded(other["bob"]))
@@ -179,6 +194,30 @@ def test_the_commands_in_processes_of_their_own(tmp_path, made):
     assert real_predict._fresh(runs / "small", "predict") == runs / "small-predict-2"
 
 
+def test_a_vertical_model_is_evaluated_with_its_other_parties(tmp_path, made):
+    world = Asked(tmp_path, made, patience=30)
+    predicted = world.whole.means(world.whole.scores_at(world.pooled()))
+    labels = class_numbers(world.table("alice").labels, world.whole.classes)
+    others = [world.answer(name) for name in PASSIVE]
+    result = CliRunner().invoke(app, world.evaluate_words("--json", str(tmp_path / "metrics.json")))
+    assert result.exit_code == 0, result.output
+    for party in others:
+        party.ended()
+    report = json.loads((tmp_path / "metrics.json").read_text())
+    assert report["metrics"] == metrics.of_classes(labels, predicted, None)
+    assert report["rows"] == 200
+    assert "auc" in result.stdout
+
+
+def test_rows_without_labels_are_refused_before_anybody_is_asked(still):
+    words = still.evaluate_words()
+    words[2] = str(still.folder / "bare.csv")
+    lines = (still.folder / "alice.csv").read_text().splitlines()
+    Path(words[2]).write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
+    assert "bare.csv has no column 'y'; its columns are 'id', 'a'" in refused(*words)
+    assert not (still.folder / "runs").exists()
+
+
 WRONG = {
     "a model that lacks thresholds, alone": (
         lambda w: ["predict", w.folder / "model.json", w.folder / "alice.csv"],
@@ -191,6 +230,11 @@ WRONG = {
     "its XGBoost form": (
         lambda w: ["show", w.folder / "model.json", "--xgboost", w.folder / "x.json"],
         "columns of 'bob', 'carol' are cut is not in this model",
+    ),
+    "metrics without a certificate": (lambda w: w.evaluate_words()[:-4], "--with needs --cert and --key"),
+    "metrics with parties and no run file": (
+        lambda w: [*w.evaluate_words()[:3], *w.evaluate_words()[5:]],
+        "--cert goes with --with",
     ),
     "no certificate": (lambda w: w.predict_words()[:-4], "--with needs --cert and --key"),
     "parties without a run file": (

@@ -167,7 +167,7 @@ def test_a_stopped_run_is_not_begun_again_by_mistake(tmp_path):
     assert "go on with --resume, or name another --folder" in said.stderr
     run_file(path, trees=TREES.replace("max_depth = 3", "max_depth = 4"))
     said = hedgerow("train", path, "--folder", tmp_path / "run", "--resume", code=3)
-    assert "another plan: its max_depth differs" in said.stderr
+    assert "another plan: max_depth was 3, now 4; put the run file back as it was" in said.stderr
     run_file(path, partition=CANCER["partition"] + "\nseed = 1")
     said = hedgerow("train", path, "--folder", tmp_path / "run", "--resume", code=3)
     assert "rows of 'party1' are not those" in said.stderr

@@ -244,7 +244,10 @@ def test_a_driver_whose_certificate_is_for_another_host_is_refused_unless_named(
     pins = {"a": net.identities["a"].fingerprint}
     driver = GrpcTransport("127.0.0.1:0", identity, net.authority.pem, pins, **QUICK)
     try:
-        with pytest.raises(IdentityError, match="made for another host"):
+        with pytest.raises(
+            IdentityError,
+            match=r"made for another host; put a host that it names into \[driver\] address, or have it made for ",
+        ):
             failing(net, f"127.0.0.1:{driver.port}", patience=60)
         party = net.party(driver.port, "a", bytes, server_name="driver.example")
         assert driver.wait(frozenset("a"), 10) == frozenset()

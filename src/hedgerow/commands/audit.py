@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.audit import read
+from hedgerow.audit import Unread, read
 from hedgerow.audit import verify as verify_log
 from hedgerow.commands.outputs import print_grid
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.show import plain
 
-BROKEN = 1
+BROKEN, UNREAD = 1, 4
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Audit logs.", show_default=False)]
 File = Annotated[Path, typer.Argument(help="An audit log.", show_default=False)]
@@ -24,23 +24,23 @@ Last = Annotated[
 
 
 def verify(files: Files, last: Last = None) -> None:
-    """Check that no line was changed, removed or swapped; the exit code is 1 if one was."""
+    """Check that no line was changed, removed or swapped: exit code 1 if one was, 4 if a log cannot be read."""
     if last is not None and len(files) != 1:
         raise ParameterError("--last is the hash of one log; name one FILE with it.")
     if last is not None and not re.fullmatch("[0-9a-f]{64}", last.lower()):
         raise ParameterError("--last must be a hash of 64 hexadecimal digits; copy it whole from the manifest.")
-    broken = False
+    found_wrong: set[int] = set()
     for file in files:
         try:
             found = verify_log(file, last and last.lower())
         except RunError as error:
-            broken = True
+            found_wrong.add(UNREAD if isinstance(error, Unread) else BROKEN)
             typer.echo(f"hedgerow: {error}", err=True)
         else:
             lines = f"{found.n_lines} line{'s' * (found.n_lines != 1)}"
             typer.echo(f"ok: {lines}, last hash {found.last}, {file} kept by {plain(found.who)}")
-    if broken:
-        raise typer.Exit(BROKEN)
+    if found_wrong:
+        raise typer.Exit(min(found_wrong))  # a broken log is said before one that is not there
 
 
 def show(file: File) -> None:

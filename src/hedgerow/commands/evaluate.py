@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from hedgerow.commands import options as opt
+from hedgerow.commands import together
 from hedgerow.commands.inputs import Roles, label_of, read_like
-from hedgerow.commands.outputs import check_writable, measured, metric_rows, print_grid
+from hedgerow.commands.outputs import check_writable, comparable, measured, measured_by, metric_rows, note, print_grid
+from hedgerow.commands.words import in_options
+from hedgerow.run.options import DataOptions
 from hedgerow.saved import load_model, write_whole
 from hedgerow.threads import threads_of
 
@@ -25,16 +28,36 @@ def evaluate(
     json_: Json = None,
     id_: opt.Id = None,
     weight: opt.Weight = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    with_: together.With = None,
+    cert: together.Cert = None,
+    key: together.KeyFile = None,
+    without: together.Without = None,
+    folder: together.Folder = None,
     n_jobs: opt.Jobs = None,
 ) -> None:
-    """Compare a model's predictions with labels; without --label, the column it was trained with."""
+    """Compare a model's predictions with labels (without --label, its own); a vertical model with its other parties."""
     if json_ is not None:
         check_writable(json_)
     loaded = load_model(model)
-    loaded.check_whole()
-    roles = Roles(label_of(data, label, loaded.label), id_, weight, loaded.absent)
-    table = read_like(data, loaded.columns, roles)
-    found = measured(loaded, table, threads_of(n_jobs))
+    parties = together.parties_of(with_, cert, key, without, folder)
+    known = DataOptions() if parties is None else parties.run.data
+    label = label_of(data, label, loaded.label or known.label)
+    side = (label, id_ or known.id, weight or known.weight)
+    roles = Roles(*side, loaded.absent, tuple(ignore or ()), delimiter, decimal)
+    if parties is None:
+        loaded.check_whole()
+        table = read_like(data, loaded.columns, roles)
+        found = measured(loaded, table, threads_of(n_jobs))
+    else:
+        table = together.own_rows(loaded, data, roles, parties)
+        comparable(table.labels, loaded.classes)  # before anybody is asked
+        leaves = together.ask(loaded, table, parties)
+        found = measured_by(loaded, table, loaded.means(loaded.scores_at(leaves)))
+    for sentence in table.remarks:
+        note(in_options(sentence))
     print_grid(["", data], [["rows", str(table.n_rows)], *metric_rows({data: found})])
     if json_ is not None:
         report = {"model": str(model), "data": data, "rows": table.n_rows, "metrics": found}

@@ -13,12 +13,20 @@ from hedgerow.errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Roles:
-    """What the columns of a file are for; those not named are features."""
+    """What the columns of a file are for, those not named being features; and how it is written, if that is said."""
 
     label: str | None = None
     id: str | None = None
     weight: str | None = None
     absent: str = "missing"
+    ignore: tuple[str, ...] = ()
+    delimiter: str | None = None
+    decimal: str | None = None
+
+    @property
+    def instead(self) -> str:
+        """What to do about a column that looks like an id."""
+        return "Use --ignore {}." if self.id is not None else "Use --id {0}, or --ignore {0}."
 
 
 def read_labelled(data: str, roles: Roles, categorical: Sequence[str] = ()) -> Table:
@@ -27,7 +35,7 @@ def read_labelled(data: str, roles: Roles, categorical: Sequence[str] = ()) -> T
         return _builtin(data, roles, categorical)
     if roles.label is None and not _is_libsvm(data):
         raise ParameterError(f"{data} needs a label; name its column with --label.")
-    return _read(data, roles, categorical)
+    return _read(data, roles, categorical, lenient=False)
 
 
 def read_like(data: str, columns: Sequence[Column], roles: Roles) -> Table:
@@ -46,8 +54,9 @@ def read_like(data: str, columns: Sequence[Column], roles: Roles) -> Table:
 
 
 def _check_free(roles: Roles, columns: Sequence[Column]) -> None:
-    """A column that the model looks at cannot also be the label, the id or the weight."""
-    for option, name in (("label", roles.label), ("id", roles.id), ("weight", roles.weight)):
+    """A column that the model looks at cannot also be the label, the id or the weight, nor be ignored."""
+    ignored = [("ignore", name) for name in roles.ignore]
+    for option, name in (("label", roles.label), ("id", roles.id), ("weight", roles.weight), *ignored):
         if name is not None and name in (column.name for column in columns):
             raise ParameterError(f"--{option} {name} is a column from which the model predicts; name another.")
 
@@ -70,10 +79,16 @@ def _read_or_none(data: str, roles: Roles) -> Table | None:
     return None
 
 
-def _read(data: str, roles: Roles, categorical: Sequence[str | int] = (), n_columns: int | None = None) -> Table:
+def _read(
+    data: str,
+    roles: Roles,
+    categorical: Sequence[str | int] = (),
+    n_columns: int | None = None,
+    lenient: bool = True,
+) -> Table:
     return read_table(
-        data, label=roles.label, id_column=roles.id, weight=roles.weight,
-        categorical=categorical, absent=roles.absent, n_columns=n_columns,
+        data, label=roles.label, id_column=roles.id, weight=roles.weight, categorical=categorical, absent=roles.absent,
+        n_columns=n_columns, delimiter=roles.delimiter, decimal=roles.decimal, ignore=roles.ignore, lenient=lenient,
     )  # fmt: skip
 
 
@@ -91,4 +106,6 @@ def _builtin(data: str, roles: Roles, categorical: Sequence[str] = ()) -> Table:
     table = read_builtin(data, categorical)
     if roles.label not in (None, BUILTIN_LABEL) or roles.id is not None or roles.weight is not None:
         raise ParameterError(f"{data} has its own label, {BUILTIN_LABEL!r}; leave out --label, --id and --weight.")
+    if roles.ignore or roles.delimiter is not None or roles.decimal is not None:
+        raise ParameterError(f"{data} is no file; leave out --ignore, --delimiter and --decimal.")
     return table

@@ -78,6 +78,18 @@ Absent = Annotated[
 ]
 Jobs = Annotated[int | None, _option("Threads; all cores if not given.")]
 
+Delimiter = Annotated[
+    str | None,
+    _option("What stands between the fields of a CSV file, or tab. (default: recognised)", metavar="SIGN"),
+]
+Decimal = Annotated[
+    str | None, _option("What stands before decimals in a CSV file, '.' or ','. (default: recognised)", metavar="SIGN")
+]
+Ignore = Annotated[
+    list[str] | None,
+    _option("Columns that are not used; several by commas, or given often.", metavar="COLUMNS"),
+]
+
 Categorical = Annotated[
     list[str] | None, _option("Column of numbers that are categories; may be given often.", metavar="COL")
 ]
@@ -115,5 +127,5 @@ ScalePosWeight = Annotated[float | None, _option("Weight of the second of two cl
 Monotone = Annotated[
     str | None, _option("Columns whose effect may only rise (1) or fall (-1).", TREES, metavar="COL=1,COL=-1")
 ]
-GradientBits = Annotated[int | None, _option("Precision of the sums that choose cuts. (default 16)", TREES)]
+GradientBits = Annotated[int | None, _option("Bits of the integers whose sums choose cuts. (default 20)", TREES)]
 RandomState = Annotated[int | None, _option("Seed of the samples of rows and columns. (default 0)", TREES)]

@@ -72,8 +72,13 @@ def check_labels(name: str, table: Table, classes: tuple[ClassLabel, ...]) -> No
 
 def measured(model: Model, table: Table, threads: int) -> dict[str, float]:
     """Every metric that the table's labels allow."""
+    comparable(table.labels, model.classes)  # before anything is predicted
+    return measured_by(model, table, model.predict(table, threads))
+
+
+def measured_by(model: Model, table: Table, predicted: NDArray[np.float64]) -> dict[str, float]:
+    """Every metric that the table's labels allow, of what was predicted for its rows."""
     labels = comparable(table.labels, model.classes)
-    predicted = model.predict(table, threads)
     if not model.classes:
         return metrics.of_numbers(labels, predicted, table.weights)
     absent = len(model.classes) - len(np.unique(labels))

@@ -19,6 +19,8 @@ from hedgerow.run.tables import party_tables
 from hedgerow.threads import threads_of
 
 MOST_READ = 50 << 20
+FULL = "full trees, so an upper estimate"
+GROWN = "trees as large as some grown of it here"
 
 Run = Annotated[Path, typer.Argument(help="Run file in TOML, or one of FedTree's (.conf).", show_default=False)]
 Columns = Annotated[
@@ -50,7 +52,8 @@ def plan(run: Run, columns: Columns = None, rows: Rows = None) -> None:
         typer.echo(f"- {sentence}")
     typer.echo()
     _print_cost(cost(agreed, shape))
-    typer.echo(f"\nReckoned with {source}; full trees; {BITS_PER_SECOND / 1e6:g} Mbit/s at the driver, which carries "
+    sizes = FULL if shape.trees is None else GROWN
+    typer.echo(f"\nReckoned with {source}; {sizes}; {BITS_PER_SECOND / 1e6:g} Mbit/s at the driver, which carries "
                f"all parties' bytes; {SECONDS_PER_TRIP * 1000:g} ms a round trip; computing comes on top.")  # fmt: skip
     if is_real:
         typer.echo(f"plan: sha256:{agreed.digest.hex()}")

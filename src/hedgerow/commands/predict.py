@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from hedgerow.commands import options as opt
 from hedgerow.commands import together
 from hedgerow.commands.inputs import Roles, read_like
-from hedgerow.commands.outputs import check_writable
+from hedgerow.commands.outputs import check_writable, note
+from hedgerow.commands.words import in_options
 from hedgerow.errors import ParameterError
 from hedgerow.model import Model
 from hedgerow.saved import load_model, write_whole
@@ -39,6 +41,9 @@ def predict(
     out: Out = None,
     what: What = opt.WhatName.LABEL,
     id_: opt.Id = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
     with_: together.With = None,
     cert: together.Cert = None,
     key: together.KeyFile = None,
@@ -53,14 +58,18 @@ def predict(
     if what is opt.WhatName.PROBABILITY and not loaded.classes:
         raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
     parties = together.parties_of(with_, cert, key, without, folder)
+    roles = Roles(None, id_, None, loaded.absent, tuple(ignore or ()), delimiter, decimal)
     if parties is None:
         loaded.check_whole()
-        table, threads = read_like(data, loaded.columns, Roles(id=id_, absent=loaded.absent)), threads_of(n_jobs)
+        table, threads = read_like(data, loaded.columns, roles), threads_of(n_jobs)
         reached = _Reached(lambda: loaded.scores(table, threads), lambda: loaded.leaves(table, threads))
     else:
         id_ = id_ or parties.run.data.id
-        table, leaves = together.ask(loaded, data, id_, parties)
+        table = together.own_rows(loaded, data, replace(roles, id=id_), parties)
+        leaves = together.ask(loaded, table, parties)
         reached = _Reached(lambda: loaded.scores_at(leaves), lambda: leaves)
+    for sentence in table.remarks:
+        note(in_options(sentence))
     header, columns = _predicted(loaded, reached, what)
     if table.ids is not None:
         header, columns = [id_ or "id", *header], [table.ids.tolist(), *columns]

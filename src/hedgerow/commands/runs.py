@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hedgerow.commands import options as opt
 from hedgerow.commands.live import live, size
 from hedgerow.commands.outputs import check_writable, measured, metric_rows, note, print_grid
+from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.errors import ParameterError
 from hedgerow.identity import Identity
 from hedgerow.policy import Policy
@@ -17,7 +20,7 @@ from hedgerow.run.folder import MODEL, PART
 from hedgerow.run.local_run import Outcome
 from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.policy_file import read_policy
-from hedgerow.run.runfile import open_run
+from hedgerow.run.runfile import RunFile, open_run
 from hedgerow.threads import short_turns, threads_of
 
 RUN_FILES = (".toml", ".conf")
@@ -145,18 +148,28 @@ def _fedtree_line(outcome: Outcome) -> None:
         typer.echo(f"{shown} = {found[name]:.4f}")
 
 
+def written_as(run: RunFile, ignore: list[str] | None, delimiter: str | None, decimal: str | None) -> RunFile:
+    """The run with what was said of own files in place of what the run file says of all; no part of the plan."""
+    data = replace(run.data, ignore=(*run.data.ignore, *(ignore or ())))
+    data = data if delimiter is None else replace(data, delimiter=check_delimiter(delimiter))
+    return replace(run, data=data if decimal is None else replace(data, decimal=check_decimal(decimal)))
+
+
 def drive(
     run_file: RunPath,
     cert: Certificate,
     key: Key,
     data: ActiveData = None,
     valid: OwnValid = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
     folder: Folder = None,
     resume: Resume = False,
     n_jobs: Jobs = None,
 ) -> None:
     """Drive a run of real parties, which dial in; of a vertical run, as the active party with its own data."""
-    run, identity = open_run(run_file), Identity.load(cert, key)
+    run, identity = written_as(open_run(run_file), ignore, delimiter, decimal), Identity.load(cert, key)
     if valid is not None and data is None:
         raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")
     for sentence in run.notes:
@@ -181,12 +194,16 @@ def join(
     cert: Certificate,
     key: Key,
     valid: OwnValid = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
     policy: PolicyFile = None,
     folder: Folder = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
+    run = written_as(run, ignore, delimiter, decimal)
     own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules)
     with short_turns(), live(run.params.n_estimators, bar=False) as shown:
         place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))

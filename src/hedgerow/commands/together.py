@@ -1,6 +1,6 @@
-"""Predictions by several parties: `hedgerow predict --with` at the active one, `hedgerow answer` at the others."""
+"""Predictions by several parties: `hedgerow predict --with` or `evaluate --with` at the active, `answer` at others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
 from hedgerow.commands.inputs import Roles, read_like
+from hedgerow.commands.outputs import note
 from hedgerow.commands.runs import Certificate, Key, Name, OwnData, PolicyFile, RunPath
+from hedgerow.commands.words import in_options
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.identity import Identity
@@ -64,7 +66,7 @@ class Parties:
 def parties_of(
     run_file: Path | None, cert: Path | None, key: Path | None, without: list[str] | None, folder: Path | None
 ) -> Parties | None:
-    """From the options of `hedgerow predict`; None: the model predicts by itself."""
+    """From the options of `hedgerow predict` or `evaluate`; None: the model predicts by itself."""
     if run_file is None:
         for option, given in {"--cert": cert, "--key": key, "--without": without, "--folder": folder}.items():
             if given:
@@ -75,11 +77,25 @@ def parties_of(
     return Parties(open_run(run_file), Identity.load(cert, key), Options(folder, _say, tuple(without or ())))
 
 
-def ask(model: Model, data: str, id_: str | None, parties: Parties) -> tuple[Table, NDArray[np.int32]]:
-    """The active party's rows, and where they end in every tree."""
-    own = part_of(model, ownership_of(model).active)
-    table = read_like(data, own.columns, Roles(id=id_, absent=model.absent))
-    return table, real_predict.predict_together(parties.run, model, table, parties.identity, parties.options)
+def own_rows(model: Model, data: str, roles: Roles, parties: Parties) -> Table:
+    """The active party's rows: its own columns of the model, in their order."""
+    return read_like(data, part_of(model, ownership_of(model).active).columns, written_as(parties.run, roles))
+
+
+def written_as(run: RunFile, roles: Roles) -> Roles:
+    """How own files are written: as said, or else as the run file says."""
+    options = run.data
+    return replace(
+        roles,
+        delimiter=roles.delimiter or options.delimiter,
+        decimal=roles.decimal or options.decimal,
+        ignore=(*roles.ignore, *options.ignore),
+    )
+
+
+def ask(model: Model, own_table: Table, parties: Parties) -> NDArray[np.int32]:
+    """Where the active party's rows end in every tree."""
+    return real_predict.predict_together(parties.run, model, own_table, parties.identity, parties.options)
 
 
 def answer(
@@ -90,6 +106,9 @@ def answer(
     cert: Certificate,
     key: Key,
     id_: opt.Id = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
     policy: PolicyFile = None,
     folder: AnswerFolder = None,
 ) -> None:
@@ -98,7 +117,10 @@ def answer(
     own, identity = load_part(part), Identity.load(cert, key)
     if name in run.names and name != run.active:
         check_owner(own, name)
-    table = read_like(str(data), own.columns, Roles(id=id_ or run.data.id, absent=run.data.absent))
+    roles = Roles(None, id_ or run.data.id, None, run.data.absent, tuple(ignore or ()), delimiter, decimal)
+    table = read_like(str(data), own.columns, written_as(run, roles))
+    for sentence in table.remarks:
+        note(in_options(sentence))
     place = real_predict.answer(run, Keeper(name, own, table, rules, identity), Options(folder, _say))
     typer.echo(f"folder: {place}")
 

@@ -18,6 +18,8 @@ from hedgerow.commands.goal import Wanted, check_options, goal_of, tree_params
 from hedgerow.commands.inputs import Roles, label_of, read_labelled, read_like
 from hedgerow.commands.outputs import check_labels, check_writable, measured, metric_rows, note, print_grid
 from hedgerow.commands.runs import Folder, Resume, check_run_options, check_table_options, is_run_file, train_run
+from hedgerow.commands.words import in_options
+from hedgerow.data.id_columns import asked_about
 from hedgerow.data.table import Table
 from hedgerow.model import Model
 from hedgerow.saved import load_model, save
@@ -45,6 +47,9 @@ def train(
     id_: opt.Id = None,
     weight: opt.Weight = None,
     categorical: opt.Categorical = None,
+    ignore: opt.Ignore = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
     absent: opt.Absent = None,
     continue_from: opt.ContinueFrom = None,
     n_jobs: opt.Jobs = None,
@@ -85,7 +90,10 @@ def train(
     check_options(given, wanted.kind, valid is not None)
     own_absent = "missing" if start is None else start.absent
     known = None if start is None else start.label
-    roles = Roles(label_of(data, label, known), id_, weight, own_absent if absent is None else absent.value)
+    roles = Roles(
+        label_of(data, label, known), id_, weight, own_absent if absent is None else absent.value,
+        tuple(ignore or ()), delimiter, decimal,
+    )  # fmt: skip
     tables = _read({"training": data, "valid": valid, "test": test}, roles, categorical or (), start)
     trained, seconds = _trained(tables, wanted, given, start, threads_of(n_jobs))
     save(replace(trained, label=roles.label), model)
@@ -100,9 +108,11 @@ def _read(
     given = {name: data for name, data in sources.items() if data is not None}
     own = given.pop("training")
     table = read_labelled(own, roles, categorical) if start is None else read_like(own, start.columns, roles)
-    for sentence in table.notes():
-        note(sentence)
-    return {"training": table, **{name: read_like(data, table.columns, roles) for name, data in given.items()}}
+    asked = asked_about(table, categorical, roles.instead) if start is None else []
+    others = {name: read_like(data, table.columns, roles) for name, data in given.items()}
+    for sentence in (*table.notes(), *asked, *(said for other in others.values() for said in other.remarks)):
+        note(in_options(sentence))
+    return {"training": table, **others}
 
 
 def _trained(

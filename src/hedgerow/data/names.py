@@ -4,10 +4,10 @@ import difflib
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.data.cells import is_a
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, ParameterError
 
 
 @dataclass
@@ -91,3 +91,26 @@ def positions(chosen: Iterable[str | int], names: Sequence[str]) -> set[int]:
             raise DataError(f"categorical= holds position {j}; positions run from 0 to {len(names) - 1}.")
         found.add(j)
     return found
+
+
+class Ignored(NamedTuple):
+    """Columns to leave out, by name or several in one text with commas; `lenient` if there may be none such."""
+
+    names: tuple[str, ...]
+    lenient: bool
+
+    def among(self, header: Sequence[str], path: object, roles: Mapping[str, str | None]) -> list[str]:
+        """Those that the file has; refuses one that it has not, and one that has a use."""
+        names = [name for given in self.names for name in _several(given, header)]
+        for name in names:
+            role = next((role for role, used in roles.items() if used == name), None)
+            if role is not None:
+                raise ParameterError(f"Column {name!r} is named both by {role}= and by ignore=; leave out one.")
+            if name not in header and not self.lenient:
+                raise DataError(f"For ignore=, {path} has {no_column(name, header)}.")
+        return [name for name in names if name in header]
+
+
+def _several(given: str, header: Sequence[str]) -> list[str]:
+    """One name, or where there is no such column, names separated by commas."""
+    return [given] if given in header else [name.strip() for name in given.split(",")]

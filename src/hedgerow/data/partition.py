@@ -120,7 +120,7 @@ def pooled(parties: Mapping[str, Table]) -> Table:
     tables = [table.aligned(columns) for table in parties.values()]
     parts: list[Any] = [table.values for table in tables]
     values = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-    beside = {what: _joined(parties, what) for what in ("labels", "weights", "ids")}
+    beside: dict[str, Any] = {what: _joined(parties, what) for what in ("labels", "weights", "ids")}
     table = Table(columns, values, tables[0].absent, **beside)
     if table.ids is None or table.ids.dtype.kind != "i":
         return table

@@ -10,27 +10,29 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hedgerow.data.cells import text_in_numbers
-from hedgerow.data.names import check_distinct, column_names, no_column, positions
+from hedgerow.data.cells import Place
+from hedgerow.data.csv_dialect import Decimal, Numbers, check_decimal, check_delimiter, delimiter_of
+from hedgerow.data.id_columns import all_differ
+from hedgerow.data.names import Ignored, check_distinct, column_names, no_column, positions
 from hedgerow.data.table import Table, build_table
 from hedgerow.errors import DataError, ParameterError
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+USUAL = {"csv": ",", "tsv": "\t"}
+"""What stands between fields, unless the file shows otherwise."""
 LIBSVM = ("libsvm", "svm", "txt")
 KNOWN = "'.csv', '.tsv', '.parquet', '.libsvm', '.svm' and '.txt' (LIBSVM), each also with '.gz'"
 INDEX = ("", "__index_level_0__")  # what pandas calls the index it writes beside the columns
 MISSING = ["", "NA", "NaN", "nan", "NAN", "null", "NULL", "Null"]
-NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity)\s*$"
 WHOLE_ID = r"^(0|-?[1-9]\d{0,17})$"
 WHOLE_FLOAT = r"^([+-]?\d+)\.0+$"
-MOSTLY = 0.9
 DAMAGED = (OSError, EOFError, zlib.error)
 
 
@@ -46,6 +48,10 @@ def read_table(
     n_columns: int | None = None,
     first_index: Literal[0, 1] | None = None,
     kind: Literal["csv", "libsvm"] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    ignore: Iterable[str] = (),
+    lenient: bool = False,
 ) -> Table:
     """The table in a file, its format told by its suffix, unless `kind` says what it is.
 
@@ -53,32 +59,53 @@ def read_table(
     but for a first column without a name, which is some frame's index: that is left out unless `id_column=""`
     asks for it. `names` renames the features. `n_columns` fixes the width of a LIBSVM file, whose label is its
     first field and whose absent entries are "missing" or "zero"; `first_index` is what its first column is called
-    (None: 0 if the file has a column 0, else 1).
+    (None: 0 if the file has a column 0, else 1). `delimiter` is what stands between the fields of a CSV file and
+    `decimal` what stands before decimals; without them both are recognised, and `Table.notes` tells it. Columns in
+    `ignore` are left out; `lenient` passes over those that the file does not have.
     """
     path = Path(path)
     suffix = _suffix(path, kind)
+    written = _Written(
+        None if delimiter is None else check_delimiter(delimiter), None if decimal is None else check_decimal(decimal)
+    )
     categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
+    ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     roles = {"label": label, "id_column": id_column, "weight": weight}
+    if suffix not in USUAL and written != (None, None):
+        raise ParameterError(f"delimiter= and decimal= are for CSV files, and {path} is none; leave them out.")
     if suffix in LIBSVM:
+        if ignore:
+            raise ParameterError(f"{path} is LIBSVM, whose columns have no names; leave out ignore=.")
         if given := [f"{role}=" for role, name in roles.items() if name is not None]:
             raise ParameterError(f"{path} is LIBSVM, whose label is its first field; leave out {', '.join(given)}.")
         return _read_libsvm(path, suffix, n_columns, first_index, names=names, categorical=categorical, absent=absent)
     if n_columns is not None:
         raise ParameterError(f"n_columns= is for LIBSVM files; {path} says itself how wide it is, so leave it out.")
-    lines = None if suffix == "parquet" else _CsvLines(path, DELIMITERS[suffix])
-    frame = _read_parquet(path, roles) if lines is None else _read_csv(lines, roles, names, categorical)
+    ignored = Ignored(ignore, lenient)
+    notes: tuple[str, ...] = ()
+    if suffix == "parquet":
+        frame = _read_parquet(path, roles, ignored)
+        place: Place = lambda row: f"row {row} of {path}"  # noqa: E731  # as a CSV file has it below
+    else:
+        place = lines = _CsvLines(path, written.delimiter or _delimiter(path, USUAL[suffix]))
+        recognised = written.delimiter is None and lines.delimiter != USUAL[suffix]
+        numbers = Numbers(_arrow(), path, lines.delimiter, written.decimal, lines)
+        frame = _read_csv(lines, roles, names, categorical, ignored, numbers)
+        notes = numbers.notes(recognised)
     if frame.num_rows == 0:
         raise DataError(f"{path} has columns but no rows; give a file with at least one row.")
-    return build_table(
-        frame,
-        label,
-        ids=id_column,
-        weights=weight,
-        names=names,
-        categorical=categorical,
-        absent=absent,
-        place=lines or (lambda row: f"row {row} of {path}"),
+    table = build_table(
+        frame, label, ids=id_column, weights=weight, names=names, categorical=categorical, absent=absent, place=place
     )
+    features = [name for name in frame.column_names if name not in roles.values()]
+    return replace(table, remarks=notes, all_differ=all_differ(frame, features, table.names))
+
+
+class _Written(NamedTuple):
+    """What was said of how a CSV file is written."""
+
+    delimiter: str | None
+    decimal: Decimal | None
 
 
 # Files
@@ -88,7 +115,7 @@ def _suffix(path: Path, kind: str | None = None) -> str:
     suffix = kind or (path.name.lower().removesuffix(".gz").rpartition(".")[2] if "." in path.name else "")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name one file in it.")
-    if suffix not in (*DELIMITERS, "parquet", *LIBSVM):
+    if suffix not in (*USUAL, "parquet", *LIBSVM):
         raise DataError(f"The suffix of {path} is unknown; the known ones are {KNOWN}.")
     if not path.exists():
         raise DataError(f"{path} does not exist; check the path.")
@@ -132,13 +159,14 @@ def _check_roles(roles: dict[str, str | None], header: Sequence[str], path: Path
             raise DataError(f"For {role}=, {path} has {no_column(name, header)}.")
 
 
-def _features(frame: Any, path: Path, roles: dict[str, str | None]) -> Any:
-    """The frame without the index that pandas wrote into it, unless that was asked for."""
+def _features(frame: Any, path: Path, roles: dict[str, str | None], ignored: Ignored) -> Any:
+    """The frame without what is to be ignored, and without the index that pandas wrote, unless that was asked for."""
     _check_roles(roles, frame.column_names, path)
-    return frame.drop_columns([name for name in INDEX if name in frame.column_names and name not in roles.values()])
+    left_out = {*ignored.among(frame.column_names, path, roles), *(set(INDEX) - set(roles.values()))}
+    return frame.drop_columns([name for name in frame.column_names if name in left_out])
 
 
-def _read_parquet(path: Path, roles: dict[str, str | None]) -> Any:
+def _read_parquet(path: Path, roles: dict[str, str | None], ignored: Ignored) -> Any:
     arrow = _arrow()
     try:
         with _open(path) as file:
@@ -146,10 +174,17 @@ def _read_parquet(path: Path, roles: dict[str, str | None]) -> Any:
             frame = arrow.parquet.ParquetFile(source).read()
     except (arrow.ArrowException, *DAMAGED):
         raise DataError(f"{path} is not a whole Parquet file; write it again.") from None
-    return _features(frame, path, roles)
+    return _features(frame, path, roles, ignored)
 
 
 # CSV
+
+
+def _delimiter(path: Path, usual: str) -> str:
+    try:
+        return delimiter_of(lambda sign: (cells for _, cells in _CsvLines(path, sign).records()), usual)
+    except DAMAGED:
+        raise _damaged(path) from None
 
 
 class _CsvLines:
@@ -200,43 +235,48 @@ class _CsvLines:
         return DataError(f"A row of {self.path} has another number of columns than the header; look for a stray quote.")
 
 
-def _read_csv(lines: _CsvLines, roles: dict[str, str | None], names: Any, categorical: Any) -> Any:
+def _read_csv(
+    lines: _CsvLines, roles: dict[str, str | None], names: Any, categorical: Any, ignored: Ignored, numbers: Numbers
+) -> Any:
     """The file as an Arrow table in which every column is numbers or text."""
     header = lines.header()
     _check_roles(roles, header, lines.path)
-    features = [name for name in header if name not in roles.values() and name not in INDEX]
+    left_out = ignored.among(header, lines.path, roles)
+    features = [name for name in header if name not in (*roles.values(), *INDEX, *left_out)]
     chosen = {features[j] for j in positions(categorical, column_names(names, features))}
     id_column = roles["id_column"]
-    texts = chosen | ({id_column} if id_column is not None else set())
-    frame = _parsed(lines, header, texts)
+    texts = chosen | {*left_out} | ({id_column} if id_column is not None else set())
+    frame = _parsed(lines, header, texts, numbers.decimal)
     _check_closed(frame, lines)
-    frame = _features(frame, lines.path, roles)
+    frame = _features(frame, lines.path, roles, ignored)
+    floats = [name for name in features if _arrow().types.is_floating(frame.column(name).type)]
     for j, name in enumerate(frame.column_names):
         column = frame.column(j)
         if name == id_column:
             column = _as_ids(column)
         elif name in chosen:
             column = _arrow().compute.replace_substring_regex(column, WHOLE_FLOAT, r"\1")
-        elif name in features and _arrow().types.is_string(column.type):
-            column = _as_numbers_if_all_are(column, name, lines)
+        else:
+            column = numbers.of(column, name) if name in features else numbers.beside(column, name)
         frame = frame.set_column(j, name, column)
+    numbers.check(floats)
     return frame
 
 
-def _parsed(lines: _CsvLines, header: Sequence[str], texts: Iterable[str]) -> Any:
+def _parsed(lines: _CsvLines, header: Sequence[str], texts: Iterable[str], decimal: Decimal | None) -> Any:
     """Columns of numbers, of text where there is any, and of text as it stands for those named in `texts`."""
-    frame = _parse(lines, texts)
+    frame = _parse(lines, texts, decimal)
     types = _arrow().types
     plain = (types.is_integer, types.is_floating, types.is_string, types.is_null)
     dated = [name for name in header if not any(is_kind(frame.column(name).type) for is_kind in plain)]
     if dated:  # dates and truth values, as pyarrow guesses: they are categories, to be kept as they are written
-        again = _parse(lines, dated, only=dated)
+        again = _parse(lines, dated, decimal, only=dated)
         for name in dated:
             frame = frame.set_column(header.index(name), name, again.column(name))
     return frame
 
 
-def _parse(lines: _CsvLines, texts: Iterable[str], only: Sequence[str] | None = None) -> Any:
+def _parse(lines: _CsvLines, texts: Iterable[str], decimal: Decimal | None, only: Sequence[str] | None = None) -> Any:
     arrow = _arrow()
     ragged = []
 
@@ -250,6 +290,7 @@ def _parse(lines: _CsvLines, texts: Iterable[str], only: Sequence[str] | None = 
         strings_can_be_null=True,
         column_types=dict.fromkeys(texts, arrow.string()),
         include_columns=only,
+        decimal_point=decimal or ".",
     )
     try:
         with arrow.input_stream(str(lines.path), compression="gzip" if _gzipped(lines.path) else None) as file:
@@ -279,19 +320,6 @@ def _as_ids(column: Any) -> Any:
     """Whole numbers where every id is written as one; "007" stays text."""
     whole = _arrow().compute.match_substring_regex(column, WHOLE_ID)
     return column.cast("int64") if _arrow().compute.all(whole).as_py() else column
-
-
-def _as_numbers_if_all_are(column: Any, name: str, lines: _CsvLines) -> Any:
-    compute = _arrow().compute
-    numeric = compute.match_substring_regex(column, NUMBER)
-    count, present = compute.sum(numeric).as_py() or 0, len(column) - column.null_count
-    if count == present:
-        encoded = column.dictionary_encode().combine_chunks()
-        numbers = _arrow().array([float(text) for text in encoded.dictionary.to_pylist()], "float64")
-        return _arrow().chunked_array([numbers.take(encoded.indices)])
-    if count >= MOSTLY * present:
-        raise text_in_numbers(name, lines(compute.index(numeric, False).as_py()))
-    return column
 
 
 # LIBSVM

@@ -61,6 +61,10 @@ class Table:
     labels: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
     ids: NDArray[Any] | None = None
+    remarks: tuple[str, ...] = ()
+    """Sentences about how a file was read, where that was recognised and not said."""
+    all_differ: tuple[str, ...] = ()
+    """Columns of text or whole numbers of a file in which every value differs, as ids do."""
 
     def __repr__(self) -> str:
         beside = [part for part in ("labels", "weights", "ids") if getattr(self, part) is not None]
@@ -168,9 +172,9 @@ class Table:
         return np.nan_to_num(np.stack([low, high], axis=1).astype(np.float64), nan=0.0)
 
     def notes(self) -> list[str]:
-        """A sentence for every column that no tree can cut: one value only, or wholly missing."""
+        """How a file was read, where recognised; and every column that no tree can cut: of one value, or none."""
         low, high, present = self._spans()
-        sentences = []
+        sentences = list(self.remarks)
         for j, name in enumerate(self.names):
             if present[j] == 0:
                 sentences.append(f"Column {name!r} is wholly missing; no tree can cut it.")

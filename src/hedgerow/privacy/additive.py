@@ -178,6 +178,10 @@ class Cipher(Protocol):
         """
         ...
 
+    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
+        """The length of such a key's public half on the wire."""
+        ...
+
     def read_public_key(self, data: bytes, threads: int) -> PublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         ...

@@ -292,7 +292,7 @@ class Lattice:
         return LatticeSecretKey(self.link_mbit, threads, rows, slots)
 
     def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
-        """The length of a public key's wire form."""
+        """The length of such a key's public half on the wire."""
         return keys.key_bytes(self.link_mbit, rows, slots)
 
     def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:

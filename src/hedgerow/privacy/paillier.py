@@ -56,6 +56,7 @@ from hedgerow.privacy.paillier_wire import (
     Ring,
     Words,
     inside,
+    key_bytes,
     read_key,
 )
 
@@ -160,6 +161,10 @@ class Paillier:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
         return PaillierSecretKey(own_primes, Ring(n, threads, prove(own_primes, n, threads)))
+
+    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:  # noqa: ARG002  # one for all
+        """The length of a public key's wire form."""
+        return key_bytes(self.bits)
 
     def read_public_key(self, data: bytes, threads: int) -> PaillierPublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""

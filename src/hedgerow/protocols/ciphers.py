@@ -3,7 +3,6 @@
 from hedgerow import _native
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.plan import Plan
-from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.privacy.paillier import Paillier
 from hedgerow.privacy.unencrypted import Unencrypted
@@ -12,7 +11,12 @@ MEANS = {"lattice": ("lattice_seal_rows", "lattice_group_sums"), "paillier": ("p
 """What the native part must have for each."""
 
 
-def cipher_of(plan: Plan) -> Cipher:
+def key_bytes(plan: Plan) -> int:
+    """Bytes of a public key as it is sent with every tree; it holds what the run needs, and its proofs."""
+    return cipher_of(plan).key_bytes(rows=not plan.opener, slots=bool(plan.opener) or plan.hidden_rows)
+
+
+def cipher_of(plan: Plan) -> Lattice | Paillier | Unencrypted:
     """What hides gradients; there is no way back to a weaker one."""
     if not all(hasattr(_native, name) for name in MEANS.get(plan.protection, ())):
         raise PrivacyError(

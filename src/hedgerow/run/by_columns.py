@@ -22,6 +22,7 @@ from hedgerow.protocols.aligned import ROWS, no_common
 from hedgerow.run.described import RunFile
 from hedgerow.run.options import DataOptions
 from hedgerow.run.reading import counted, read, read_file, width_of
+from hedgerow.run.remarks import remark
 from hedgerow.run.section import Source
 
 Pair = tuple[Table, Table | None]
@@ -50,6 +51,7 @@ def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes:
         return _labelled(options, source, n_columns) if is_active else _unlabelled(options, source, n_columns, notes)
 
     own = table(data)
+    remark(own, options, data, notes)
     return own, None if valid is None else table(valid, width_of(options, valid, own.columns))
 
 

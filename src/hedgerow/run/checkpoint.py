@@ -144,7 +144,10 @@ class Checkpoint:
             if head.version != VERSION:
                 raise RunError(f"{self.path} is of version {head.version}; this hedgerow reads version {VERSION}.")
             if head.plan != plan.digest:
-                raise RunError(f"{self.path} belongs to a run with another plan; name another folder.")
+                raise RunError(
+                    f"{self.path} belongs to a run with another plan, of the hash {head.plan.hex()[:12]}..., where "
+                    f"this one's is {plan.digest.hex()[:12]}...; name another folder."
+                )
             for raw in records[1:]:
                 self._follow(_STEP.decode(raw), plan)
         except (msgspec.DecodeError, ProtocolError, ValueError, RecursionError):

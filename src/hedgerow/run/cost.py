@@ -1,32 +1,31 @@
 """What a run will cost, before it runs: messages, bytes and seconds, from its plan and the shape of the data.
 
-Trees are reckoned full, so this is an upper estimate; most trees are smaller. A message is reckoned by the arrays in it
-(see `messages`), the few bytes around them left out.
+Where the data lies here, some trees are grown first and cut points searched for, without a message, to see how large
+they become (`cost_trees`). Elsewhere trees are reckoned full and every prefix refined: an upper estimate. A message is
+reckoned by the arrays in it (see `messages`), and the few bytes around them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
-import numpy as np
-
-from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
-from hedgerow.privacy.paillier_wire import key_bytes
 from hedgerow.protocols.agreeing import loss_of
 from hedgerow.protocols.begun import metric_of
+from hedgerow.protocols.ciphers import cipher_of, key_bytes
 from hedgerow.protocols.own_sets import STEP
-from hedgerow.run.by_columns import common_rows
-from hedgerow.run.cost_by_columns import LATTICE_KEY, Sizes, levels
+from hedgerow.run.cost_by_columns import Sizes, levels
 from hedgerow.run.cost_hidden import hidden_levels
 from hedgerow.run.cost_line import Line
+from hedgerow.run.cost_shape import Shape
+from hedgerow.run.cost_trees import Trees, drawn, full
 from hedgerow.run.cost_with_opener import through_opener
-from hedgerow.trees import bins
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 from hedgerow.trees.losses import LabelFacts
+
+__all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
 
 BITS_PER_SECOND = 100e6
 SECONDS_PER_TRIP = 0.02
@@ -38,59 +37,8 @@ COLUMN = 40
 PREFIX, CUT, MOVE, NODE, VALUE = 9, 65, 24, 16, 4
 """Items of AskCounts, of lists of cuts, of moves and of nodes; a leaf's value."""
 HASH = 32
-TREE_NODE, SAVED_NODE = 33, 100
-"""A node of trees as they travel, and in a model file."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the cost depends on besides the plan."""
-
-    columns: int
-    n_bins: int
-    """Bins of all columns together, those of missing values included."""
-    n_rows: int | None = None
-    """Rows of all parties together, where they are known."""
-    n_classes: int = 2
-    """In a vertical run columns and bins are the mean passive party's, and rows everybody's."""
-    n_ids: int | None = None
-    """Ids, or names of columns, that the mean party brings to an alignment; None: as many as there are in common."""
-
-    @classmethod
-    def wide(cls, columns: int, max_bin: int, n_rows: int | None = None) -> "Shape":
-        """Of so many columns, nothing else being known but perhaps the rows: every bin is used."""
-        return cls(columns, columns * max_bin, n_rows)
-
-    @classmethod
-    def of(cls, tables: list[Table], plan: Plan, threads: int = 1) -> "Shape":
-        """Of tables that lie here; the bins are those of the largest, whose rows stand for those of all."""
-        largest = max(tables, key=lambda table: table.n_rows)
-        n_categories = np.array([len(column.categories) for column in largest.columns], np.int64)
-        few = max(1, plan.params.min_cut_rows // len(tables))
-        grid, _ = bins.find(largest.values, largest.absent, n_categories, plan.params.max_bin, few, threads)
-        return cls(largest.n_columns, int(grid.offsets[-1]), sum(t.n_rows for t in tables), _n_classes(tables, plan))
-
-    @classmethod
-    def by_columns(cls, tables: Mapping[str, Table], plan: Plan, threads: int = 1) -> "Shape":
-        """Of a vertical run whose tables lie here; trees are reckoned over the rows that all parties have."""
-        n_ids = ceil(sum(table.n_rows for table in tables.values()) / len(tables))
-        tables = common_rows(tables) if plan.align == "private" else tables
-        passive = [tables[name] for name in plan.answering]
-        n_bins = 0
-        for table in passive:
-            n_categories = np.array([len(column.categories) for column in table.columns], np.int64)
-            most, few = plan.params.max_bin, plan.params.min_cut_rows
-            n_bins += int(bins.find(table.values, table.absent, n_categories, most, few, threads)[0].offsets[-1])
-        n_columns, n = sum(table.n_columns for table in passive), len(passive)
-        n_classes = _n_classes(list(tables.values()), plan)
-        return cls(ceil(n_columns / n), ceil(n_bins / n), passive[0].n_rows, n_classes, n_ids)
-
-
-def _n_classes(tables: list[Table], plan: Plan) -> int:
-    if plan.goal.objective is not None:
-        return 2
-    labels: set[Any] = set().union(*(np.unique(t.labels).tolist() for t in tables if t.labels is not None))
-    return len(labels)
+TREE_NODE, SAVED_NODE, MODEL = 33, 55, 1000
+"""A node of trees as they travel, and in a model file; what else is in that."""
 
 
 @dataclass(frozen=True)
@@ -155,23 +103,21 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
-    yield from _told("Farewell", _n_trees(plan, shape) * _n_nodes(plan, shape) * SAVED_NODE)
+    nodes = _n_rounds(plan) * _trees(plan, shape).nodes
+    yield from _told("Farewell", MODEL + shape.columns * COLUMN + nodes * SAVED_NODE)
 
 
 def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
     answer = "PlainSums" if plan.protection == "plain" else "SealedWords" if plan.opener else "MaskedSums"
-    rounds, width, taking = plan.params.n_estimators, _per_round(plan, shape), _share(plan)
-    levels = _levels(plan, shape)
-    asked = [1, *(ceil(n / 2) for n in levels[1:])]
+    rounds, trees, taking = plan.params.n_estimators, _trees(plan, shape), _share(plan)
     words = (shape.n_bins + 1) * (3 if plan.params.min_child_rows > 1 else 2)
-    sums = sum(asked) * words * width * WORD
-    cuts = sum(levels[:-1]) * CUT * width
-    leaves = _n_leaves(levels) * width
+    sums, levels = sum(trees.asked) * words * WORD, round(rounds * sum(trees.reached))
+    cuts, leaves = sum(trees.cuts[:-1]) * CUT, trees.leaves
     yield from _before_trees(plan, shape, answer)
     joined = rounds - 1 if plan.joins_rounds else 0
-    yield Line("AskHistograms", rounds * len(levels) - joined, rounds * (cuts + sum(asked) * NODE * width), trip=True)
-    yield Line(answer, rounds * len(levels), rounds * sums * taking)
-    yield Line("AskLeafSums", rounds, rounds * (levels[-1] * width * CUT + leaves * NODE), trip=True)
+    yield Line("AskHistograms", levels - joined, rounds * (cuts + sum(trees.asked) * NODE), trip=True)
+    yield Line(answer, levels, rounds * sums * taking)
+    yield Line("AskLeafSums", rounds, rounds * (trees.cuts[-1] * CUT + leaves * NODE), trip=True)
     yield Line(answer, rounds, rounds * leaves * 2 * WORD * taking)
     if joined:
         yield Line("NextRound", joined, joined * leaves * (NODE + VALUE), trip=True)
@@ -200,6 +146,8 @@ def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
     steps, prefixes = 1, 1
     if plan.goal.objective is not None:  # the range of the labels
         steps, prefixes = steps + digits, prefixes + (2 * digits - 1) * fan
+    if shape.searched is not None:
+        return steps + 1 + shape.searched[0], prefixes + shape.columns + shape.searched[1]
     if plan.cut_points == "counts":
         most = ceil(shape.n_bins / max(shape.columns, 1))
         if shape.n_rows is not None:
@@ -211,7 +159,7 @@ def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
 
 def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
     """Sequential: the mean over the parties, each of which gets the trees so far and sends them with its own."""
-    trees = plan.params.n_estimators * _per_round(plan, shape) * _n_nodes(plan, shape) * TREE_NODE
+    trees = plan.params.n_estimators * _trees(plan, shape).nodes * TREE_NODE
     n = len(plan.members)
     if plan.method == "bagging":
         yield Line("AskTrees", 1, WORD, trip=True)
@@ -253,44 +201,48 @@ def _aligning(n: int, n_ids: int) -> Iterator[Line]:
 
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
-    rounds, width, cut = _rounds_asked(plan), _per_round(plan, shape), _levels(plan, shape)
-    asked = [1, *(ceil(n / 2) for n in cut[1:])]
-    drawn = ceil(n_rows * plan.params.subsample)
-    sizes = Sizes(drawn, width, shape.n_bins - shape.columns, shape.columns)
-    steps = list(levels(plan, sizes, asked))
-    bits, share = width * n_rows / 8, 1 / len(plan.members)
-    moved = sum(n * MOVE for n in cut[:-1]) * width + (len(cut) - 1) * bits
-    keys = steps[0].key + sum(step.sealed for step in steps)
-    yield Line("AskSealedSums", rounds * len(cut), rounds * (keys + moved + sum(asked) * NODE * width), trip=True)
+    rounds, trees = _rounds_asked(plan), _trees(plan, shape)
+    sizes = Sizes(drawn(plan, n_rows), trees.width, shape.n_bins - shape.columns, shape.columns)
+    steps = list(levels(plan, sizes, trees))
+    n_steps, share = round(rounds * sum(trees.reached)), trees.share or 1 / len(plan.members)
+    bits = trees.width * n_rows / 8
+    moved = sum(trees.cuts[:-1]) * MOVE + sum(trees.reached[1:]) * bits
+    sealed = key_bytes(plan) + sum(step.sealed for step in steps)
+    yield Line("AskSealedSums", n_steps, rounds * (sealed + moved + sum(trees.asked) * NODE), trip=True)
     returned = sum(step.returned for step in steps)
     if plan.params.min_child_rows > 1:
-        allowed = sum(cut) * width * sizes.groups / 8
-        yield Line("AllowedSums", rounds * len(cut), rounds * (returned + allowed))
+        allowed = 2 * sum(trees.asked) * sizes.groups / 8
+        yield Line("AllowedSums", n_steps, rounds * (returned + allowed))
     else:
-        yield Line("SealedSums", rounds * len(cut), rounds * returned)
-    yield Line("AskSides", rounds * len(cut), rounds * sum(cut) * CUT * width * share, trip=True)
-    yield Line("Sides", rounds * len(cut), rounds * len(cut) * bits * share)
+        yield Line("SealedSums", n_steps, rounds * returned)
+    sides = round(rounds * sum(trees.owned))
+    yield Line("AskSides", sides, rounds * sum(trees.cuts) * CUT * share, trip=True)
+    yield Line("Sides", sides, rounds * sum(trees.reached) * bits * share)
     every = plan.params.n_estimators
     yield Line("EndRound", every, every * WORD, trip=True)
     yield Line("Done", every, every)
 
 
 def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
-    rounds, drawn = plan.params.n_estimators, ceil(n_rows * plan.params.subsample)
-    sizes = Sizes(drawn, _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
-    steps = list(hidden_levels(plan, sizes, n_rows))
-    key = key_bytes(plan.key_bits) if plan.key_bits else LATTICE_KEY
-    asks, sides = rounds * sum(step.asks for step in steps), rounds * len(steps)
+    rounds, owned = plan.params.n_estimators, _trees(plan, shape).owned
+    sizes = Sizes(drawn(plan, n_rows), _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
+    steps, key = list(hidden_levels(plan, sizes, n_rows)), key_bytes(plan)
+    asks, sides = rounds * sum(step.asks for step in steps), round(rounds * sum(owned))
     yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
     yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))
-    members = plan.key_bits / 8 + sum(step.members for step in steps)
+    members = (0 if cipher_of(plan).keys_apart else key) + _over(owned, [step.members for step in steps])
     yield Line("AskHiddenSides", sides, rounds * members, trip=True)
-    yield Line("HiddenSides", sides, rounds * sum(step.sides for step in steps))
+    yield Line("HiddenSides", sides, rounds * _over(owned, [step.sides for step in steps]))
     yield Line("EndRound", rounds, rounds * WORD, trip=True)
     yield Line("Done", rounds, rounds)
 
 
 # Sizes
+
+
+def _over(shares: Sequence[float], n_bytes: Sequence[float]) -> float:
+    """Bytes of all levels, each with the share of rounds that have it."""
+    return sum(share * size for share, size in zip(shares, n_bytes, strict=True))
 
 
 def _rounds_asked(plan: Plan) -> int:
@@ -307,25 +259,13 @@ def _per_round(plan: Plan, shape: Shape) -> int:
     return loss_of(plan, range(shape.n_classes)).n_trees
 
 
-def _n_trees(plan: Plan, shape: Shape) -> int:
-    everybody = len(plan.members) if plan.method == "bagging" else 1
-    return plan.params.n_estimators * _per_round(plan, shape) * everybody
+def _trees(plan: Plan, shape: Shape) -> Trees:
+    return shape.trees or full(plan, _per_round(plan, shape), shape.n_rows)
 
 
-def _levels(plan: Plan, shape: Shape) -> list[int]:
-    """Nodes that can be cut, a level each; a table of few rows ends a tree sooner."""
-    most = None if shape.n_rows is None else max(1, shape.n_rows // (2 * plan.params.min_child_rows))
-    full = [2**level for level in range(plan.params.max_depth)]
-    return full if most is None else [min(n, most) for n in full]
-
-
-def _n_leaves(levels: list[int]) -> int:
-    return 2 * levels[-1]
-
-
-def _n_nodes(plan: Plan, shape: Shape) -> int:
-    levels = _levels(plan, shape)
-    return sum(levels) + _n_leaves(levels)
+def _n_rounds(plan: Plan) -> int:
+    """Rounds of trees in the model."""
+    return plan.params.n_estimators * (len(plan.members) if plan.method == "bagging" else 1)
 
 
 def _metric_words(plan: Plan, shape: Shape) -> int:

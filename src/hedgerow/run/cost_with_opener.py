@@ -9,12 +9,10 @@ from math import ceil
 
 from hedgerow import messages as m
 from hedgerow.plan import Plan
-from hedgerow.privacy.paillier_proof import ROOTS
-from hedgerow.protocols.sealed_words import SealedVector, word_bits
+from hedgerow.protocols.ciphers import key_bytes
+from hedgerow.protocols.sealed_words import HEAD, SealedVector, word_bits
 from hedgerow.run.cost_line import Line
 
-KEY = {"lattice": 276_555, "paillier": 8}
-"""Bytes of a public key, beside Paillier's modulus and the roots that prove it."""
 SIGNATURE, LEAD, WORD = 72, 64, 8
 TREES = 3
 """Bytes of a round's trees, for one of its leaves and their values."""
@@ -24,7 +22,7 @@ KINDS = {kind.__name__: kind for kind in (m.AskCounts, m.AskMoments, m.AskHistog
 def through_opener(plan: Plan, lines: Iterable[Line]) -> Iterator[Line]:
     """These messages with one party that opens the sums; requests come each before its answer."""
     rounds, share = plan.params.n_estimators, 1 / len(plan.members)
-    key, new = KEY[plan.protection] + plan.key_bits // 8 * (1 + ROOTS), {"AskCounts": 1, "AskHistograms": rounds}
+    key, new = key_bytes(plan), {"AskCounts": 1, "AskHistograms": rounds}
     request, trees = Line("", 0, 0), 0.0
     yield Line("Lead", 1, LEAD * share, trip=True)
     for line in lines:
@@ -48,6 +46,6 @@ def _sealed(plan: Plan, request: str, answer: Line) -> Iterator[Line]:
     """As many words in every request of a kind as in the mean one."""
     words = max(1, ceil(answer.n_bytes / WORD / max(answer.times, 1)))
     vector = SealedVector(plan, words, word_bits(plan, KINDS[request]))
-    yield Line("SealedWords", answer.times, answer.times * vector.most_bytes())
-    passed = answer.times * vector.most_bytes(added=True) / len(plan.members)
+    yield Line("SealedWords", answer.times, answer.times * (vector.most_bytes() - HEAD))
+    passed = answer.times * (vector.most_bytes(added=True) - HEAD) / len(plan.members)
     yield Line("PassSum", answer.times, passed, trip=True)

@@ -15,6 +15,7 @@ from hedgerow.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.protocols.aligned import learnt
 from hedgerow.protocols.driving import State
 from hedgerow.protocols.passive import GAVE
+from hedgerow.run.differences import differences
 
 VERSION = 1
 FINISHED, UNFINISHED = "finished", "unfinished"
@@ -153,23 +154,12 @@ def check_keeper(kept: Mapping[str, Any], about: About, where: object) -> None:
 
 def difference(kept: Mapping[str, Any], about: About, where: object) -> str:
     """In what a run differs from the one that was begun, as a sentence; empty if in nothing."""
-    before, now = msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)
     if kept["plan"] != about.plan.decode():
-        what = _differs(before, now, "") or "text"
+        what = differences(msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)) or "its text differs"
         return (
-            f"{where} holds a run with another plan: its {what} differs; put the run file back as it was, "
-            "or name another folder."
+            f"{where} holds a run with another plan: {what}; put the run file back as it was, or name another folder."
         )
     for name, digest in about.data.items():
         if kept["data"].get(name) != digest:
             return f"The rows of {name!r} are not those with which the run in {where} began; name another folder."
     return ""
-
-
-def _differs(before: Any, now: Any, at: str) -> str:
-    """The first place where two texts differ, by names."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        for key in sorted({*before, *now}):
-            if before.get(key) != now.get(key):
-                return _differs(before.get(key), now.get(key), key)
-    return at

@@ -61,6 +61,18 @@ def _why(error: BaseException) -> str:
     return "The driver met an error in its own program."
 
 
+def told_of_driver(say: Say) -> Callable[[str, str], None]:
+    """What a party's user is told of the driver: where it is, why it is not reached, and what this party refuses."""
+
+    def on_event(what: str, who: str) -> None:
+        if what == "waiting":
+            say(who)
+        else:
+            say(f"The driver {EVENTS[what]}." if what in EVENTS else f"This party refuses: {who}")
+
+    return on_event
+
+
 def discreet(own: Answer, say: Say) -> Answer:
     """Answers whose refusals tell the driver nothing of the rows; the owner is told all."""
 

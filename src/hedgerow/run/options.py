@@ -27,6 +27,11 @@ class DataOptions:
     first_index: Literal[0, 1] | None = None
     """What LIBSVM files call their first column; None: 0 if any of the run's files has a column 0, else 1."""
     """The width of LIBSVM files; None: as each file has it."""
+    delimiter: str | None = None
+    """What stands between the fields of CSV files, and before decimals; None: recognised."""
+    decimal: str | None = None
+    ignore: tuple[str, ...] = ()
+    """Columns that are left out of the files that have them."""
 
 
 @dataclass(frozen=True)

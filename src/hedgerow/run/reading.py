@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
-from hedgerow.data.read import LIBSVM, libsvm_first_index, read_table
+from hedgerow.data.read import LIBSVM, USUAL, libsvm_first_index, read_table
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.options import DataOptions
@@ -19,8 +20,16 @@ _KEYS = {
     "categorical": "categorical",
     "n_columns": "n_columns",
     "first_index": "first_index",
+    "delimiter": "delimiter",
+    "decimal": "decimal",
+    "ignore": "ignore",
 }
-_KEYWORD = re.compile(rf"\b({'|'.join(_KEYS)})=")
+_KEYWORD = re.compile(rf"\b({'|'.join(_KEYS)})=(?=([\s,;.]|$)?)")
+
+
+def in_keys(sentence: str) -> str:
+    """A sentence of the library in the run file's words: where Python has a keyword, it has a key."""
+    return _KEYWORD.sub(lambda found: f"[data] {_KEYS[found[1]]}{'' if found[2] is not None else ' = '}", sentence)
 
 
 def read(options: DataOptions, source: Source, n_columns: int | None = None) -> Table:
@@ -40,14 +49,17 @@ def read_file(options: DataOptions, source: Source, n_columns: int | None = None
     """One file, with labels if the options name them."""
     libsvm = is_libsvm(options, source)
     width = (n_columns or options.n_columns) if libsvm else None
+    written: dict[str, Any] = {"ignore": () if libsvm else options.ignore}
+    if is_csv(options, source):
+        written |= {"delimiter": options.delimiter, "decimal": options.decimal}
     try:
         return read_table(
             source, label=options.label, id_column=options.id, weight=options.weight, n_columns=width,
             categorical=options.categorical, absent=options.absent if libsvm else "missing", kind=options.format,
-            first_index=options.first_index if libsvm else None,
+            first_index=options.first_index if libsvm else None, lenient=True, **written,
         )  # fmt: skip
     except (DataError, ParameterError) as error:
-        said = _KEYWORD.sub(lambda found: f"[data] {_KEYS[found[1]]} = ", str(error))
+        said = in_keys(str(error))
         raise type(error)(said if str(source) in said else f"{source}: {said}") from None
 
 
@@ -62,6 +74,12 @@ def counted(options: DataOptions, sources: Sequence[Source | None]) -> DataOptio
 def width_of(options: DataOptions, source: Source, columns: Sequence[Column]) -> int | None:
     """How wide a LIBSVM file must be to fit these columns."""
     return max(len(columns), options.n_columns or 0) if is_libsvm(options, source) else None
+
+
+def is_csv(options: DataOptions, source: Source) -> bool:
+    """Whether a source is read as CSV or TSV."""
+    suffix = str(source).lower().removesuffix(".gz").rpartition(".")[2]
+    return options.format == "csv" or (options.format is None and suffix in USUAL)
 
 
 def is_libsvm(options: DataOptions, source: Source) -> bool:

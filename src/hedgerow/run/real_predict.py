@@ -27,7 +27,6 @@ from hedgerow.protocols.secure_sum import Circle
 from hedgerow.run.folder import open_folder
 from hedgerow.run.manifest import About
 from hedgerow.run.meeting import (
-    EVENTS,
     ca_of,
     check_own,
     discreet,
@@ -35,6 +34,7 @@ from hedgerow.run.meeting import (
     passive_entry,
     revoked_by,
     settings_of,
+    told_of_driver,
 )
 from hedgerow.run.progress import Recorder, Say
 from hedgerow.run.runfile import RunFile
@@ -100,14 +100,11 @@ def answer(run: RunFile, own: Keeper, options: Options) -> Path:
     with closing(open_folder(place, about, False)) as folder:
         party = Answering(replace(own, policy=policy, log=folder.log))
         ca = ca_of(settings)
-
-        def on_event(what: str, who: str) -> None:
-            options.say(f"The driver {EVENTS[what]}." if what in EVENTS else f"This party refuses: {who}")
-
+        options.say(f"Calling the driver at {settings.address}.")
         serve(
             settings.address, own.identity, ca, own.name, discreet(party.answer, options.say), run=_met(run),
             most_bytes=lambda: MOST_SMALL, patience=settings.patience, driver=plan.coordinator,
-            revoked=revoked_by(settings, ca), on_event=on_event,
+            revoked=revoked_by(settings, ca), on_event=told_of_driver(options.say),
         )  # fmt: skip
         folder.finish({}, {"rows": party.n_asked, "leaks": list(leaks(plan)), "notes": []})
     return place

@@ -31,7 +31,16 @@ from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, che
 from hedgerow.run.kept_rows import CUTS, CutsFile
 from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
-from hedgerow.run.meeting import EVENTS, ca_of, check_own, discreet, listening, passive_entry, revoked_by, settings_of
+from hedgerow.run.meeting import (
+    ca_of,
+    check_own,
+    discreet,
+    listening,
+    passive_entry,
+    revoked_by,
+    settings_of,
+    told_of_driver,
+)
 from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch, noting
 from hedgerow.run.runfile import RunFile, Source
@@ -199,15 +208,13 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
         folder.write(file, content)
         kept.append(content)
 
-    def on_event(what: str, who: str) -> None:
-        options.say(f"The driver {EVENTS[what]}." if what in EVENTS else f"This party refuses: {who}")
-
     party, ca = Party(owner, options.threads, keep_model), ca_of(settings)
+    options.say(f"Calling the driver at {settings.address}.")
     try:
         serve(
             settings.address, owner.identity, ca, owner.name, discreet(party.answer, options.say), run=plan.digest,
             most_bytes=lambda: party.most_bytes, patience=settings.patience, driver=plan.coordinator,
-            revoked=owner.revoked, on_event=on_event,
+            revoked=owner.revoked, on_event=told_of_driver(options.say),
         )  # fmt: skip
     except PartyLost as error:
         if kept:

@@ -1,10 +1,11 @@
 """From the sections of a run file to options: every key checked by itself, in one sentence each."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
@@ -17,7 +18,8 @@ from hedgerow.run.tree_section import TREES
 METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
 KEYS: dict[str, tuple[str, ...]] = {
     "run": ("name", "method", "active", "folder", "model"),
-    "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index"),
+    "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index",
+             "delimiter", "decimal", "ignore"),
     "partition": ("data", "parties", "how", "alpha", "noise", "seed"),
     "party": ("name", "data", "valid", "fingerprint"),
     "validation": ("share",),
@@ -73,6 +75,8 @@ class Sections:
             section.text("label"), section.text("id"), section.text("weight"), section.texts("categorical"),
             section.word("absent", tuple(ABSENT), "missing"), cast(Any, task), section.source("test"), cast(Any, kind),
             section.whole("n_columns", 1, 2**31 - 1), cast(Any, section.whole("first_index", 0, 1)),
+            _sign(section, "delimiter", check_delimiter), _sign(section, "decimal", check_decimal),
+            section.texts("ignore"),
         )  # fmt: skip
 
     def partition(self) -> PartitionOptions | None:
@@ -178,6 +182,15 @@ def _strange(name: str) -> str:
     if homes:
         return f"{name!r} stands outside its section; put it below {' or '.join(homes)}."
     return f"There is no section {f'[{name}]'!r}; {nearest(f'[{name}]', SECTIONS)}"
+
+
+def _sign(section: Section, key: str, check: Callable[[str], str]) -> str | None:
+    """A sign by which CSV files are written."""
+    value = section.text(key)
+    try:
+        return None if value is None else check(value)
+    except ParameterError as error:
+        raise ParameterError(str(error).replace(f"{key}=", f"{section.title} {key}")) from None
 
 
 def _key_bits(section: Section, protection: str) -> int:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from hedgerow.errors import DataError, ParameterError
 from hedgerow.run import by_columns
 from hedgerow.run.options import DataOptions, PartitionOptions
 from hedgerow.run.reading import counted, is_libsvm, read, width_of
+from hedgerow.run.remarks import remark
 from hedgerow.run.runfile import RunFile, Source
 
 
@@ -28,15 +29,18 @@ class Split:
 
 def party_tables(run: RunFile) -> Split:
     """The tables of all parties of a simulation."""
+    notes: list[str] = []
     if run.partition is not None:
-        return _held_out(run, _cut(run, run.partition))
+        return _held_out(run, _cut(run, run.partition, notes), notes)
     run.check_files()
     if run.active:
         return _by_columns(run)
     sources = {entry.name: entry.data for entry in run.parties if entry.data is not None}
     options = _counted(run)
     tables = _alike(options, sources)
-    split = _held_out(run, tables)
+    for name, table in tables.items():
+        remark(table, options, sources[name], notes)
+    split = _held_out(run, tables, notes)
     for entry in run.parties:
         if entry.valid is not None:
             split.training[entry.name] = tables[entry.name]
@@ -57,7 +61,7 @@ def _by_columns(run: RunFile) -> Split:
         raise ParameterError(f"[[party]] {lacking!r} lacks valid; in a vertical run all parties have it, or none.")
     if valid:
         return Split(tables, valid, notes)
-    return replace(_held_out(run, tables), notes=notes)
+    return _held_out(run, tables, notes)
 
 
 def _check_ids(run: RunFile, pair: by_columns.Pair, where: str = "") -> None:
@@ -68,9 +72,10 @@ def _check_ids(run: RunFile, pair: by_columns.Pair, where: str = "") -> None:
             raise DataError(f"{where}{error}") from None
 
 
-def _cut(run: RunFile, cut: PartitionOptions) -> dict[str, Table]:
+def _cut(run: RunFile, cut: PartitionOptions, notes: list[str]) -> dict[str, Table]:
     """One table as several parties': its rows dealt out, or in a vertical run its columns."""
     whole = read(_counted(run), cut.data)
+    remark(whole, run.data, cut.data, notes)
     if run.active:
         return partition.columns(whole, n=cut.parties, seed=cut.seed, names=cut.names)
     return partition.rows(
@@ -103,6 +108,7 @@ def own_tables(
             "same columns; add both at every party, like first_index = 1 and n_columns = 123."
         )
     table = read(run.data, data)
+    remark(table, run.data, data, notes)
     if valid is not None:
         return table, _valid(run.data, valid, table)
     split = _held_out(run, {name: table})
@@ -143,10 +149,10 @@ def digest(table: Table) -> str:
     return whole.hexdigest()
 
 
-def _held_out(run: RunFile, tables: dict[str, Table]) -> Split:
+def _held_out(run: RunFile, tables: dict[str, Table], notes: Sequence[str] = ()) -> Split:
     if run.validation_share == 0:
-        return Split(dict(tables), {})
-    return Split(*partition.hold_out(tables, run.validation_share, run.params.random_state))
+        return Split(dict(tables), {}, list(notes))
+    return Split(*partition.hold_out(tables, run.validation_share, run.params.random_state), list(notes))
 
 
 def _alike(options: DataOptions, sources: dict[str, Source]) -> dict[str, Table]:

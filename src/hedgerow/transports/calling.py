@@ -25,6 +25,7 @@ from hedgerow.transports.frames import (
     short,
 )
 from hedgerow.transports.grpc_streams import Broken, Dialled, Occupied, Shut
+from hedgerow.transports.waiting import Waiting
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 SHUT_TIMES = 3
@@ -63,6 +64,7 @@ class Calling:
         self._line: Line | None = None
         self._stream: Dialled | None = None
         self._lost = False
+        self._waiting = Waiting(lambda sentence: self.tell("waiting", sentence))
         self._threads = [
             threading.Thread(target=work, daemon=True, name=f"hedgerow-{work.__name__.strip('_')}")
             for work in (self._dial, self._watch)
@@ -113,6 +115,10 @@ class Calling:
                 self._converse(line)
             except HedgerowError as error:
                 trouble = error
+            if line.silent:
+                trouble = Broken(
+                    f"Nothing answers at {self._terms.address}; check the address and that no firewall is in between"
+                )
             if line.welcomed:
                 pause, shut, occupied = FIRST_PAUSE, 0, None
                 self._lose()
@@ -121,6 +127,8 @@ class Calling:
             if (end := self._hopeless(trouble, shut, occupied)) is not None:
                 self._desk.end(end)
                 return
+            if not line.welcomed:
+                self._say_why(trouble, occupied)
             self._over.wait(pause)
             pause = min(LONGEST_PAUSE, 2 * pause)
 
@@ -136,6 +144,17 @@ class Calling:
         if now - self._heard > self._terms.patience:
             return PartyLost(f"{trouble}; gave up after {self._terms.patience:g} seconds without the driver.")
         return None
+
+    def _say_why(self, trouble: HedgerowError, occupied: float | None) -> None:
+        """Why the driver was not reached, unless that is known to end soon, and how long it is tried."""
+        now, address = time.monotonic(), self._terms.address
+        if self._over.is_set() or isinstance(trouble, Shut):
+            return
+        if occupied is not None:
+            reason = f"Another process with this party's certificate is connected to the driver at {address}"
+            self._waiting.failed(reason, occupied + OCCUPIED_SECONDS - now)
+        else:
+            self._waiting.failed(str(trouble), self._heard + self._terms.patience - now)
 
     def _converse(self, line: Line) -> None:
         """One stream, from dialling to its end."""
@@ -195,6 +214,7 @@ class Calling:
         said = bytes.fromhex(self._terms.identity.fingerprint) + self._start + welcome.start
         verify(welcome.certificate, "welcome", said, welcome.signature)
         line.welcomed = True
+        self._waiting.over()
         other = self._desk.meet(welcome.start)
         self.tell("restarted" if other else "back" if self._lost else "here", "driver")
         self._lost = False
@@ -233,4 +253,5 @@ class Calling:
         while not self._over.wait(min(self._terms.heartbeat, self._terms.lost_after / 4)):
             line, stream = self._line, self._stream
             if line is not None and stream is not None and time.monotonic() - line.heard > self._terms.lost_after:
+                line.silent = not line.welcomed
                 stream.cut()

@@ -33,10 +33,14 @@ class Request:
 
 @dataclass(eq=False)
 class Line:
-    """One stream to the driver; `owed` when the latest request came over it and its answer did not go back yet."""
+    """One stream to the driver; `owed` when the latest request came over it and its answer did not go back yet.
+
+    `silent` when it was cut because nothing ever came over it.
+    """
 
     heard: float
     welcomed: bool = False
+    silent: bool = False
     ended: bool = False
     owed: bool = False
     parting: Failed | None = None

@@ -42,7 +42,8 @@ def serve(
     in the driver's certificate; with `driver`, the certificate must have that fingerprint; `revoked` may refuse it. No
     request may have more than `most_bytes()` when it comes. An
     error that `answer` raises on purpose is told to the driver in its own words; of any other, only that there was one.
-    `on_event` is told, from another thread: here, lost, back or restarted with "driver"; failed with a sentence.
+    `on_event` is told, from another thread: here, lost, back or restarted with "driver"; failed with a sentence;
+    waiting with a sentence that says why the driver is not reached and how long it is tried.
     """
     check_authority(ca)
     check_dates(identity.certificate, f"The certificate of {name}")

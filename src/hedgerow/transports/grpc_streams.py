@@ -211,7 +211,8 @@ def _trouble(address: str, details: str) -> HedgerowError:
     """What gRPC says of a connection that failed, as a sentence for the party's user."""
     if "Hostname Verification" in details:
         return IdentityError(
-            f"The certificate shown at {address} was made for another host; check the address or give `server_name`."
+            f"The certificate shown at {address} was made for another host; put a host that it names into [driver] "
+            "address, or have it made for this one (hedgerow certs renew --host)."
         )
     if any(sign in details for sign in ("CERTIFICATE_VERIFY_FAILED", "BAD_SIGNATURE", "certificate signature failure")):
         return IdentityError(
