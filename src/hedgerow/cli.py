@@ -24,6 +24,7 @@ from hedgerow.commands.show import show
 from hedgerow.commands.together import answer
 from hedgerow.commands.train import train
 from hedgerow.errors import HedgerowError
+from hedgerow.show import plain
 
 REFUSED, FAULT, STOPPED, NO_READER = 3, 70, 130, 141
 
@@ -47,7 +48,7 @@ class _Command(TyperCommand):
             if ctx.find_root().params.get("traceback"):
                 traceback.print_exc()
             if sentence:
-                typer.echo(f"hedgerow: {sentence}", err=True)
+                typer.echo(f"hedgerow: {plain(sentence)}", err=True)
             raise typer.Exit(code) from None
         return result
 
