@@ -16,6 +16,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, IdentityError, MissingExtra, PrivacyError, ProtocolError, RunError
 from hedgerow.identity import Identity
+from hedgerow.transports import connections
 from hedgerow.transports.frames import MOST_MESSAGE, short
 
 _NEVER_IN_TLS12 = "ECDHE-PSK-CHACHA20-POLY1305"
@@ -103,9 +104,8 @@ def listen(
         except HedgerowError as error:
             context.abort(_status(grpc, error), short(str(error)))
 
-    server = grpc.server(
-        _Daemons(), options=[*_LENGTHS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=most_streams
-    )
+    options = [*_LENGTHS, *connections.limits(most_streams), ("grpc.so_reuseport", 0)]
+    server = grpc.server(_Daemons(), options=options, maximum_concurrent_rpcs=most_streams)
     handler = grpc.stream_stream_rpc_method_handler(stream)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, {_METHOD: handler}),))
     credentials = grpc.ssl_server_credentials([identity.pem()], ca, require_client_auth=True)
