@@ -221,7 +221,8 @@ POLICY = {
     "a tree a round",
     "min_key_bits": "Paillier keys must have at least so many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
-    "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",
+    "most_predicted_rows": "rows of one model that it may ask about, in all `hedgerow answer` together; counted in the "
+    "owner's ledger, and asking about a row again counts again",
     "openers": "parties that may open the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "

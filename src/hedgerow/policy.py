@@ -39,7 +39,7 @@ class Policy:
     allow_prediction: bool = True
     """The active party of a vertical model may ask which way rows go at this party's cuts."""
     most_predicted_rows: int = 1_000_000
-    """Rows that it may ask about while this process lives."""
+    """Rows of one model that it may ask about, in all predictions together; counted in the owner's ledger."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
     tell_columns: Literal["codes", "names"] = "codes"

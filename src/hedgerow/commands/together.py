@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
 from hedgerow.commands.inputs import Roles, read_like
-from hedgerow.commands.runs import Certificate, Key, Name, OwnData, PolicyFile, RunPath
+from hedgerow.commands.runs import Certificate, Key, LedgerPath, Name, OwnData, PolicyFile, RunPath
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.identity import Identity
@@ -19,6 +19,7 @@ from hedgerow.parts import load_part, ownership_of, part_of
 from hedgerow.policy import Policy
 from hedgerow.protocols.answering import Keeper, check_owner
 from hedgerow.run import real_predict
+from hedgerow.run.ledger_file import ledger_beside
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.real_predict import Options
 from hedgerow.run.runfile import RunFile, open_run
@@ -92,6 +93,7 @@ def answer(
     id_: opt.Id = None,
     policy: PolicyFile = None,
     folder: AnswerFolder = None,
+    ledger: LedgerPath = None,
 ) -> None:
     """Tell the active party of a vertical model, until it has predicted, which way rows go at own cuts."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
@@ -99,7 +101,8 @@ def answer(
     if name in run.names and name != run.active:
         check_owner(own, name)
     table = read_like(str(data), own.columns, Roles(id=id_ or run.data.id, absent=run.data.absent))
-    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), Options(folder, _say))
+    options = Options(folder, _say, ledger=ledger or ledger_beside(key))
+    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), options)
     typer.echo(f"folder: {place}")
 
 

@@ -22,6 +22,7 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import Log, NoLog
+from hedgerow.protocols.ledger import Ledger
 from hedgerow.protocols.own_sets import texts_of
 from hedgerow.protocols.predict import MOST_PLACES, MOST_ROWS, Places
 from hedgerow.wire import decode_request, encode
@@ -37,6 +38,8 @@ class Keeper:
     policy: Policy
     identity: Identity
     log: Log | None = None
+    ledger: Log | None = None
+    """Where rows are counted over all predictions of this owner; None: in the log."""
 
     def check(self) -> None:
         """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""
@@ -58,6 +61,7 @@ class Answering:
     def __init__(self, own: Keeper) -> None:
         own.check()
         self.own, self.part, self.log = own, own.part, own.log or NoLog()
+        self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_values = dense(own.own_table.aligned(own.part.columns))
         ids = texts_of(own.own_table)
@@ -105,9 +109,8 @@ class Answering:
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
+        self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
         self.n_asked += n
-        if self.n_asked > self.own.policy.most_predicted_rows:
-            raise PolicyError("The run predicts more rows than this party's policy allows (most_predicted_rows).")
         self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
         self.deepest = np.full(n * self.n_trees, -1, np.int32)
         """The last node of each tree that was asked about, for every row."""

@@ -7,6 +7,7 @@ Gives away only what `messages` lists; how many sums and sides is in the party's
 """
 
 import hashlib
+import hmac
 from collections.abc import Callable
 from typing import Literal
 
@@ -19,9 +20,8 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
-from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
-from hedgerow.protocols.own_sets import Tables
+from hedgerow.protocols.own_sets import Counts, Tables
 from hedgerow.protocols.passive import GAVE, PassiveRows, Terms, passive_rows, rows_digest
 from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
@@ -39,9 +39,10 @@ class PassiveSide:
     """A passive party's answers; `rows` are there once the active party has asked for columns."""
 
     def __init__(
-        self, name: str, plan: Plan, policy: Policy, journal: Journal, threads: int, keeps: Keeps | None, durable: bool
+        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: Keeps | None, durable: bool
     ) -> None:
-        self.name, self.plan, self.policy, self.journal = name, plan, policy, journal
+        self.name, self.plan, self.policy = name, plan, policy
+        self.journal, self.ledger = counts
         self.threads, self.keeps, self.durable = threads, keeps, durable
         self.rows: PassiveRows | None = None
         self.present: tuple[int, ...] = ()
@@ -76,7 +77,8 @@ class PassiveSide:
 
     def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
         own, valid = tables
-        if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
+        told, right = request.rows + request.held_out, rows_digest(self.plan, own) + rows_digest(self.plan, valid)
+        if not self.ledger.guess(told, hmac.compare_digest(told, right)):
             raise DataError(
                 "The rows of this party are not those of the active party, in the same order; align them by their ids "
                 '(align = "private").'
@@ -87,10 +89,10 @@ class PassiveSide:
             rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
             self._check_grid(rows)
             self.rows = rows
-        told = rows.describe()
+        columns = rows.describe()
         if self.policy.tell_columns == "codes":
-            return told
-        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
+            return columns
+        return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
 
     def _check_grid(self, rows: PassiveRows) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""

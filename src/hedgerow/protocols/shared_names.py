@@ -43,8 +43,8 @@ from hedgerow.privacy.intersection import PROOF_BYTES, proof
 from hedgerow.protocols.agreeing import Common as Agreed
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import COLUMNS, Tell, silent
-from hedgerow.protocols.journal import Journal, Log
-from hedgerow.protocols.own_sets import Aligning, Alignment, Common
+from hedgerow.protocols.journal import Log
+from hedgerow.protocols.own_sets import Aligning, Alignment, Common, Counts
 from hedgerow.protocols.secure_sum import Circle
 
 SETTLED = "the columns that all parties have"
@@ -119,11 +119,11 @@ class OwnNames:
         name: str,
         own_columns: tuple[Column, ...],
         threads: int,
-        journal: Journal,
+        counts: Counts,
         tell: Tell = silent,
     ) -> None:
-        self.plan, self.own_columns, self.journal, self.tell = plan, own_columns, journal, tell
-        self.alignment = Alignment(plan, name, COLUMNS, threads, tell)
+        self.plan, self.own_columns, self.journal, self.tell = plan, own_columns, counts.journal, tell
+        self.alignment = Alignment(plan, name, COLUMNS, threads, counts, tell)
         self.common: tuple[Column, ...] | None = None
 
     def introduced(self, secrets: Mapping[int, bytes]) -> None:

@@ -2,8 +2,8 @@
 
 The active party: the score of each of its rows after the last complete tree, in two files that take turns, so that one
 of them always fits the checkpoint; and what it has learnt of the others' bins. A passive party: its own cuts of every
-complete round, in a file that only grows.
-Neither is ever said to anybody: scores come from labels, cuts are the party's own.
+complete round, in a file that only grows. Both: which of their rows all parties have, where that was found by ids.
+None of it is ever said to anybody: scores come from labels, cuts and rows are the party's own.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from hedgerow.protocols.own_cuts import OwnCuts
 from hedgerow.run.records import appended, records_of
 from hedgerow.trees.splits import Cuts, Nodes
 
-SCORES, CUTS, LEARNT = "scores", "cuts", "learnt"
+SCORES, CUTS, LEARNT, COMMON = "scores", "cuts", "learnt", "common"
 PRIVATE = 0o600
 
 
@@ -78,6 +78,44 @@ def _ensure(holds: bool) -> None:
     """Refuse what is of another run or round, or damaged."""
     if not holds:
         raise ValueError("not what was kept")
+
+
+class _Places(msgspec.Struct, frozen=True, array_like=True):
+    plan: bytes
+    n_rows: int
+    places: bytes
+
+
+class PlacesFile:
+    """Which rows of a party all parties have, so that a process that was killed need not align its rows again."""
+
+    def __init__(self, folder: Path, plan: bytes) -> None:
+        self.folder, self.plan = folder, plan
+
+    def read(self, held_out: bool, n_rows: int) -> NDArray[np.int64] | None:
+        """Their places in a table of so many rows, in order; None if they were not found yet, or in another table."""
+        place = self._place(held_out)
+        try:
+            content = place.read_bytes() if place.exists() else b""
+            if not content:
+                return None
+            kept = msgspec.msgpack.decode(content[32:], type=_Places)
+            _ensure(hashlib.sha256(content[32:]).digest() == content[:32])
+            places = np.frombuffer(kept.places, np.int64)
+        except OSError as error:
+            raise RunError(f"Cannot read {place}: {error.strerror or error}.") from None
+        except (ValueError, msgspec.DecodeError):
+            raise RunError(f"{place} is damaged; begin a new run in another folder.") from None
+        fits = (kept.plan, kept.n_rows) == (self.plan, n_rows) and ((places >= 0) & (places < n_rows)).all()
+        return places if fits else None
+
+    def write(self, held_out: bool, n_rows: int, places: NDArray[np.int64]) -> None:
+        """Keep them, whole or not at all."""
+        payload = msgspec.msgpack.encode(_Places(self.plan, n_rows, np.ascontiguousarray(places, np.int64).tobytes()))
+        write_whole(self._place(held_out), hashlib.sha256(payload).digest() + payload, RunError, PRIVATE)
+
+    def _place(self, held_out: bool) -> Path:
+        return self.folder / (f"{COMMON}.validation" if held_out else COMMON)
 
 
 class _Cuts(msgspec.Struct, frozen=True, array_like=True):
