@@ -7,7 +7,6 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import astuple
@@ -35,6 +34,7 @@ from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
+from hedgerow.protocols.passive_terms import Terms
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
 from hedgerow.trees import bins
@@ -50,26 +50,6 @@ REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
 GAVE = "gave"
 """The line of the party's log that counts them."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a passive party holds the active one to, beside the parameters of the trees."""
-
-    asked: Callable[[int], bool] = lambda _: True
-    """Whether a round may ask this party for anything."""
-    shrinks: bool = False
-    """Whether parties may be lost on the way, so that the sizes of the run become smaller."""
-    fewest_rows: int = 1
-    """Of a node that is summed, and of each side of a cut."""
-    given: int = 0
-    """Sums that processes before this one have given."""
-    told: int = 0
-    """Sides of rows that they have told."""
-    most_trees: int = 1
-    """Trees of a round: one, or one a class."""
-    bin_rows: int = 1
-    """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
 
 
 class PassiveRows:
@@ -111,8 +91,8 @@ class PassiveRows:
         self.most_sums = 0
         self.reached = len(self.kept)
         """Rounds that were ever complete."""
-        self.carried = 0
-        """Bits that the sums of this process can carry at most, whatever was sealed."""
+        self.carried = terms.carried
+        """Bits that the sums can carry at most, whatever was sealed, likewise."""
         self.on_counted: Callable[[], None] = lambda: None
         """Called when sums are counted and still to be worked out."""
 
@@ -197,6 +177,7 @@ class PassiveRows:
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
+        self.terms.check_given(self.told_sides, self.carried)
         self.on_counted()
         if asked.sealed_now(request.level):
             self.sealed_gradients = request.sealed_gradients
@@ -325,6 +306,7 @@ class PassiveRows:
         self.told_sides += n
         if self.told_sides > REPEATS * n_trees * self.params.n_estimators * self.params.max_depth * rows:
             raise PrivacyError("The active party asks for more sides than the trees of the run have; this party stops.")
+        self.terms.check_given(self.told_sides, self.carried)
 
     def _check_places(self, cuts: Cuts) -> None:
         """Each cut must be one of this party's own grid; checked as if it were alone in a tree of its own."""

@@ -15,14 +15,15 @@ import msgspec
 
 from hedgerow import messages as m
 from hedgerow import parts
-from hedgerow.errors import DataError, ProtocolError
+from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.hidden_passive import MOST_REQUEST, HiddenPassiveRows
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
 from hedgerow.protocols.own_sets import Counts, Tables
-from hedgerow.protocols.passive import GAVE, PassiveRows, Terms, passive_rows, rows_digest
+from hedgerow.protocols.passive import GAVE, PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive_terms import Terms
 from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
 from hedgerow.wire import MOST_SMALL, encode
@@ -112,9 +113,17 @@ class PassiveSide:
             self.policy.min_child_rows,
             self._given("sums"),
             self._given("sides"),
-            self.policy.most_classes if self.plan.goal.objective is None else 1,
+            self._most_trees,
             self.policy.min_bin_rows,
+            self._given("bits"),
+            self.policy.most_sides,
+            self.policy.most_bits,
         )
+
+    @property
+    def _most_trees(self) -> int:
+        """Trees of a round: one where the plan's goal is a number; of classes, the active party's word has a limit."""
+        return self.policy.most_classes if self.plan.goal.objective is None else 1
 
     @property
     def _goes_on(self) -> bool:
@@ -124,8 +133,8 @@ class PassiveSide:
         present = [self.plan.names[number] for number in self.present]
         return self.name in asked(self.plan, round_, present)
 
-    def _given(self, what: Literal["sums", "sides"]) -> int:
-        """Sums that this party gave in this run before, or sides that it told, by its log."""
+    def _given(self, what: Literal["sums", "sides", "bits"]) -> int:
+        """Sums that this party gave in this run before, sides that it told, or bits of sums, by its log."""
         run = self.journal.run
         return sum(line[what] for line in self.journal.log.lines() if line["event"] == GAVE and line["run"] == run)
 
@@ -134,6 +143,11 @@ class PassiveSide:
         digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
         if not self._goes_on and self.journal.differs(SIZES, digest):
             raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        if request.n_trees > self._most_trees:
+            raise PolicyError(
+                f"The active party grows {request.n_trees} trees a round, one a class, where the plan and this party's "
+                f"policy allow {self._most_trees} (most_classes)."
+            )
         done = rows.begin(request)
         if not self._goes_on:
             self.journal.settle(SIZES, digest)
