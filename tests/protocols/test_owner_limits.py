@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from hedgerow.errors import PolicyError
 from hedgerow.policy import ALLOW_ALL, Policy
 from hedgerow.protocols.driving import State
 from hedgerow.protocols.passive_terms import Terms
+from hedgerow.wire import encode
 
 HIDDEN = {"hidden_rows": True, "protection": "lattice"}
 
@@ -78,3 +80,12 @@ def test_the_defaults_have_room_for_a_million_rows_a_hundred_rounds_and_ten_clas
     assert rows * rounds * depth * classes <= Policy().most_sides
     assert rows * rounds * (2**depth - 1) <= Policy().most_sides  # with hidden rows, one tree a round
     assert 2 * 100 * 254 * 2 ** (depth - 1) * rounds * classes * 54 <= Policy().most_bits
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_two_classes_are_one_tree_a_round(most):
+    fed = federation(replace(ALLOW_ALL, most_classes=most))
+    request = until(fed, lambda r: isinstance(r, m.BeginSealed))
+    two = msgspec.structs.replace(request, n_trees=2, run_sums=2 * request.run_sums)
+    with pytest.raises(PolicyError, match=r"2 trees a round, .* allow 1 \(most_classes\)"):
+        fed.parties["party2"].answer(encode(two))

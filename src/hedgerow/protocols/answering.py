@@ -112,8 +112,11 @@ class Answering:
         self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
         self.n_asked += n
         self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
-        self.deepest = np.full(n * self.n_trees, -1, np.int32)
-        """The last node of each tree that was asked about, for every row."""
+        self.last = np.full(n * self.n_trees, -1, np.int32)
+        """Of each row in each tree, the last cut that was asked about and the way told, as `Part.after` has it.
+
+        Where the part does not know how its cuts lie, the last node.
+        """
         known = self.rows >= 0
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
         return Known(np.packbits(known, bitorder="little"))
@@ -121,11 +124,14 @@ class Answering:
     def _ways(self, request: AskWays) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
+        where, after = place * self.n_trees + self.part.tree[cut], self.part.after
         if self.part.hidden:
             self._once(place * len(self.part.tree) + cut)
         else:
-            self._go_down(place * self.n_trees + self.part.tree[cut], self.part.node[cut])
+            self._go_down(where, self.part.node[cut]) if after is None else self._go_on(where, after[cut])
         left = self.part.left(self.own_values, cut, self.rows[place])
+        if not self.part.hidden:
+            self.last[where] = self.part.node[cut] if after is None else 2 * cut + ~left
         self.log.note("ways told", cuts=len(request.tree), ways=len(left))
         return Sides(np.packbits(left, bitorder="little"))
 
@@ -134,13 +140,23 @@ class Answering:
         if len(np.unique(where)) < len(where):
             raise ProtocolError("The active party asks about a row twice at one cut.")
 
+    def _go_on(self, where: Places, after: Places) -> None:
+        """Rows in trees, each once, come to the cut that is next after what was told of them, and to no other.
+
+        A row that went left at one of this party's cuts is not asked about right of it, nor in another branch.
+        """
+        if not self._each_once(where) or (self.last[where] != after).any():
+            raise ProtocolError("The active party asks about a row at a cut that is not the next on its path.")
+
     def _go_down(self, where: Places, node: Places) -> None:
         """Rows in trees, each once, come to nodes further down than any before."""
-        here = np.zeros(len(self.deepest), np.bool_)
-        here[where] = True
-        if np.count_nonzero(here) < len(where) or (self.deepest[where] >= node).any():
+        if not self._each_once(where) or (self.last[where] >= node).any():
             raise ProtocolError("The active party asks about a row that does not go down its tree.")
-        self.deepest[where] = node
+
+    def _each_once(self, where: Places) -> bool:
+        here = np.zeros(len(self.last), np.bool_)
+        here[where] = True
+        return bool(np.count_nonzero(here) == len(where))
 
     def _checked(self, request: AskWays) -> tuple[Places, Places]:
         """For every row at every cut, the number of the cut and the place of the row among those asked about."""

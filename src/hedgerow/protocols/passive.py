@@ -34,6 +34,7 @@ from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
+from hedgerow.protocols.own_paths import OwnPaths, after_of
 from hedgerow.protocols.passive_terms import Terms
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import Asked, bins_of, wanted
@@ -228,6 +229,7 @@ class PassiveRows:
         self.status[:, 0] = LOWEST
         self.sizes = np.ones(n_trees, np.int64)
         self.cuts: list[Cuts] = []
+        self.paths = OwnPaths(n_trees)
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
         """The sides that were told at nodes of the lowest level."""
         self.sealed_gradients = b""
@@ -253,6 +255,7 @@ class PassiveRows:
         self._check_told(nodes, left)
         moved = [part.divide_by(nodes, moves.child, sides) for part, sides in zip(self.parts, left, strict=True)]
         self._check_rows(moved[0])
+        self.paths.move(nodes, moves.child)
         self.status[self.status >= LOWEST] = LEAF
         self.status[tree, nodes.node] = CUT
         self.status[tree, moves.child] = self.status[tree, moves.child + 1] = LOWEST
@@ -294,6 +297,7 @@ class PassiveRows:
         self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
         self._count_sides(sum(map(len, left)))
         self.cuts.append(cuts)
+        self.paths.cut(nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         self.told |= {place: list(sides) for place, sides in zip(places, by_node, strict=True)}
         return Sides(np.packbits(np.concatenate(left), bitorder="little"))
@@ -325,7 +329,7 @@ class PassiveRows:
             raise ProtocolError("The active party ends another round than this one.")
         self._check_whole()
         if not self.finished:
-            self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
+            self.kept.append(OwnCuts(self.round, tuple(self.cuts), tuple(self.paths.after)))
             self.reached = max(self.reached, len(self.kept))
             if self.keeps is not None:
                 self.keeps.append(self.kept[-1])
@@ -336,7 +340,7 @@ class PassiveRows:
         """A round that the plan grows without this party, which learns only that there was one."""
         if not self.terms.asked(round_):
             self._check_round(round_)
-            self.round, self.cuts, self.finished = round_, [], False
+            self.round, self.cuts, self.paths, self.finished = round_, [], OwnPaths(0), False
 
     def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
         """The party's part of the model: its own thresholds, which nobody else has."""
@@ -346,7 +350,8 @@ class PassiveRows:
         thresholds = np.where(numeric, self.grid.thresholds(cuts.column, cuts.bin), np.float32(0))
         sets = np.where(numeric[:, None], np.uint64(0), cuts.left_bins)
         own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
-        return Part(request.model, party, request.first, columns, *own, self.hides)
+        after = None if self.hides else after_of(self.kept, n_trees, request.n_trees)
+        return Part(request.model, party, request.first, columns, *own, self.hides, after)
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

@@ -122,8 +122,9 @@ class PassiveSide:
 
     @property
     def _most_trees(self) -> int:
-        """Trees of a round: one where the plan's goal is a number; of classes, the active party's word has a limit."""
-        return self.policy.most_classes if self.plan.goal.objective is None else 1
+        """Trees of a round: one for numbers and for two classes; of more, the active party's word has a limit."""
+        classes = self.policy.most_classes if self.plan.goal.objective is None else 1
+        return classes if classes > 2 else 1
 
     @property
     def _goes_on(self) -> bool:

@@ -132,6 +132,7 @@ class _Round(msgspec.Struct, frozen=True, array_like=True):
     plan: bytes
     round: int
     cuts: tuple[_Cuts, ...]
+    after: tuple[bytes, ...] = ()
 
 
 class CutsFile:
@@ -149,7 +150,8 @@ class CutsFile:
             for raw in records:
                 told = msgspec.msgpack.decode(raw, type=_Round)
                 _ensure(told.plan == self.plan and 0 <= told.round <= len(kept))
-                kept[told.round :] = [OwnCuts(told.round, tuple(map(_cuts, told.cuts)))]
+                after = tuple(np.frombuffer(raw, np.int64) for raw in told.after)
+                kept[told.round :] = [OwnCuts(told.round, tuple(map(_cuts, told.cuts)), after)]
         except OSError as error:
             raise RunError(f"Cannot read {self.path}: {error.strerror or error}.") from None
         except (ValueError, msgspec.DecodeError):
@@ -159,7 +161,8 @@ class CutsFile:
     def append(self, own: OwnCuts) -> None:
         """Write one more round; when this returns, it would outlast a loss of power."""
         cuts = tuple(_Cuts(*(np.ascontiguousarray(array).tobytes() for array in (*c.nodes, *c[1:]))) for c in own.cuts)
-        payload = msgspec.msgpack.encode(_Round(self.plan, own.round, cuts))
+        after = tuple(np.ascontiguousarray(codes).tobytes() for codes in own.after)
+        payload = msgspec.msgpack.encode(_Round(self.plan, own.round, cuts, after))
         try:
             file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
             try:
