@@ -17,7 +17,7 @@ import meanings
 
 import hedgerow
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
-from hedgerow.commands import audit, certs
+from hedgerow.commands import audit, certs, ledger
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.federation import LEAST_CUT_ROWS
@@ -212,11 +212,11 @@ def commands() -> str:
     known = (cli.train, cli.plan, cli.drive, cli.join, cli.predict, cli.answer, cli.evaluate, cli.show)
     for call in known:
         parts += command(f"hedgerow {call.__name__}", call)
-    for group in (certs, audit):
+    for group in (certs, audit, ledger):
         for call in group.COMMANDS:
             parts += command(f"hedgerow {group.__name__.rpartition('.')[2]} {call.__name__}", call)
     check_all("commands", [c.callback for c in cli.app.registered_commands], known)
-    check_all("groups", [g.name for g in cli.app.registered_groups], ["certs", "audit"])
+    check_all("groups", [g.name for g in cli.app.registered_groups], ["certs", "audit", "ledger"])
     return "\n".join(parts)
 
 

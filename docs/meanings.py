@@ -234,10 +234,15 @@ POLICY = {
     "column uncut whose missing values or one of whose categories have fewer",
     "most_trees": "the run's `n_estimators` must be at most this",
     "most_classes": "classes that the parties together may have (a vertical run's active party says how many): each is "
-    "a tree a round",
+    "a tree a round, whose sums and sides are given too",
+    "most_sides": "sides of rows at this party's own cuts that a vertical run may be told, over all its processes; a "
+    "million rows, 100 rounds of ten classes and a depth of 6 are 6 thousand million if all cuts are this party's",
+    "most_bits": "bits for which the sums have room that a vertical run may be given, over all its processes; 100 "
+    "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least so many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
-    "most_predicted_rows": "rows that it may ask about in one `hedgerow answer`",
+    "most_predicted_rows": "rows of one model that it may ask about, in all `hedgerow answer` together; counted in the "
+    "owner's ledger, and asking about a row again counts again",
     "openers": "parties that may open the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "

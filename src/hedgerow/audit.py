@@ -51,12 +51,15 @@ class AuditLog:
     whole and continued; a half-written last line, left by a loss of power, is cut off and that is noted.
     """
 
+    shared = False
+    """Whether other processes may have it open too; opening it then waits for its turn."""
+
     def __init__(self, path: Path | None, run: str, who: str) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._kept: list[bytes] = []
         self._n, self._last, self._size, torn = 0, _first(run, who), 0, 0
-        self._file = None if path is None else _open(path)
+        self._file = None if path is None else _open(path, self.shared)
         self._closed = weakref.finalize(self, _close, self._file)
         try:
             if path is not None:
@@ -111,7 +114,7 @@ class AuditLog:
 
     def _continue(self, path: Path, run: str, who: str) -> int:
         """Take up the chain that is in the file; returns the bytes of a torn line that were cut off."""
-        chain = _Chain(path)
+        chain = self._chain = _Chain(path)
         for _ in chain.lines():
             pass
         if chain.n and (chain.run, chain.who) != (run, who):
@@ -157,10 +160,12 @@ class _Chain:
         self.last = self.run = self.who = ""
 
     def lines(self) -> Iterator[Line]:
-        """All whole lines; `torn` is then how many bytes lie behind them."""
+        """All whole lines after those read before; `torn` is then how many bytes lie behind them."""
         _check_file(self.path)
+        self.torn = 0
         try:
             with self.path.open("rb") as file:
+                file.seek(self.size)
                 while raw := file.readline(LONGEST):
                     if not raw.endswith(b"\n") and not file.read(1):
                         self.torn = len(raw)
@@ -240,15 +245,15 @@ def _check_file(path: Path) -> None:
         raise Unread(f"{path} is a folder or a device, not an audit log; name a file.")
 
 
-def _open(path: Path) -> int:
-    """To add to, by this process alone; others cannot read it."""
+def _open(path: Path, shared: bool) -> int:
+    """To add to, by this process alone, or with `shared` in its turn; other users cannot read it."""
     _check_file(path)
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if shared else fcntl.LOCK_NB))
     except OSError:
         os.close(file)
         raise RunError(f"The audit log {path} is in use by another process; end that, or name another file.") from None

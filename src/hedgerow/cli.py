@@ -1,4 +1,4 @@
-"""The command line: `hedgerow train | drive | join | predict | evaluate | show | plan | certs | audit`.
+"""The command line: `hedgerow train | drive | join | predict | evaluate | show | plan | certs | audit | ledger`.
 
 Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 4 an audit
 log to verify cannot be read, 70 a fault of hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 import hedgerow
-from hedgerow.commands import audit, certs
+from hedgerow.commands import audit, certs, ledger
 from hedgerow.commands.evaluate import evaluate
 from hedgerow.commands.plan import plan
 from hedgerow.commands.predict import predict
@@ -24,6 +24,7 @@ from hedgerow.commands.together import answer
 from hedgerow.commands.train import train
 from hedgerow.commands.words import in_options
 from hedgerow.errors import HedgerowError
+from hedgerow.show import plain
 
 REFUSED, FAULT, STOPPED, NO_READER = 3, 70, 130, 141
 
@@ -43,7 +44,7 @@ class _Command(TyperCommand):
             if ctx.find_root().params.get("traceback"):
                 traceback.print_exc()
             if sentence:
-                typer.echo(f"hedgerow: {sentence}", err=True)
+                typer.echo(f"hedgerow: {plain(sentence)}", err=True)
             raise typer.Exit(code) from None
         return result
 
@@ -92,7 +93,7 @@ Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 for _command in (train, drive, join, predict, answer, evaluate, show, plan):
     app.command(cls=_Command)(_command)
-for _group in (certs, audit):
+for _group in (certs, audit, ledger):
     _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)
     for _command in _group.COMMANDS:
         _commands.command(cls=_Command)(_command)

@@ -1,6 +1,8 @@
 """A passive party's part of a vertical model: where its own columns are cut. Only all parts together predict.
 
-{"hedgerow part": 2, "sha256": "<of the bytes of body>", "body": {...}}
+{"hedgerow part": 3, "sha256": "<of the bytes of body>", "body": {...}}
+
+Version 2 lacks `after`: such a part predicts all the same, and is asked about cuts off a row's path without noticing.
 """
 
 import hashlib
@@ -17,8 +19,9 @@ from hedgerow.errors import ModelError
 from hedgerow.model import Model, Ownership
 from hedgerow.saved import content_of
 from hedgerow.trees.bins import GREATEST
+from hedgerow.trees.forest import Forest
 
-VERSION = 2
+VERSION, READABLE = 3, (2, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,11 @@ class Part:
     """Which categories go left, 256 bits a cut; none for a numeric cut."""
     hidden: bool = False
     """Whether the owner was never told its nodes: cuts are then called as `called` says."""
+    after: NDArray[np.int64] | None = None
+    """For each cut the nearest own cut above it: twice its number, and one more right of it; -1 if there is none.
+
+    None where that is not known: with hidden nodes, and in parts of older versions.
+    """
 
     def left(self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows of the party's own values go left at cuts, each given by its number."""
@@ -75,13 +83,15 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     missing_left: list[bool]
     sets: list[tuple[int, int, int, int]]
     hidden: bool = False
+    after: list[int] | None = None
 
 
 def encoded(part: Part) -> bytes:
     """The content of a part's file."""
     arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
     cuts = _Body(part.model, part.party, part.first, part.columns, *(a.tolist() for a in arrays))
-    body = msgspec.json.encode(msgspec.structs.replace(cuts, hidden=part.hidden))
+    after = None if part.after is None else part.after.tolist()
+    body = msgspec.json.encode(msgspec.structs.replace(cuts, hidden=part.hidden, after=after))
     return msgspec.json.encode(_File(VERSION, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 
@@ -99,8 +109,9 @@ def decoded(data: bytes, what: str) -> Part:
     """A part from its file's content; damaged or strange ones are refused."""
     try:
         file = msgspec.json.decode(data, type=_File)
-        if file.version != VERSION:
-            raise ModelError(f"{what} is of version {file.version}; this hedgerow reads version {VERSION}.")
+        if file.version not in READABLE:
+            versions = " and ".join(map(str, READABLE))
+            raise ModelError(f"{what} is of version {file.version}; this hedgerow reads versions {versions}.")
         if hashlib.sha256(bytes(file.body)).hexdigest() != file.sha256:
             raise ModelError(f"{what} is damaged: its hash does not fit.")
         body = msgspec.json.decode(file.body, type=_Body)
@@ -112,9 +123,10 @@ def decoded(data: bytes, what: str) -> Part:
             np.array(body.missing_left, np.bool_),
             np.array(body.sets, np.uint64).reshape(-1, 4),
         )
+        after = None if body.after is None else np.array(body.after, np.int64)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
         raise ModelError(f"{what} is not a part of a hedgerow model.") from None
-    part = Part(body.model, body.party, body.first, body.columns, *arrays, body.hidden)
+    part = Part(body.model, body.party, body.first, body.columns, *arrays, body.hidden, after)
     _check(part, what)
     return part
 
@@ -127,6 +139,17 @@ def _check(part: Part, what: str) -> None:
         raise ModelError(f"{what} is damaged: its cuts do not fit its columns.")
     if max(part.tree.max(initial=0), part.node.max(initial=0)) >= 1 << 31 or len(places(part)) < len(part.tree):
         raise ModelError(f"{what} is damaged: it cuts a node twice, or one that cannot be.")
+    if part.after is not None and not (len(part.after) == len(part.tree) and _goes_down(part, part.after)):
+        raise ModelError(f"{what} is damaged: its cuts do not lie below each other.")
+
+
+def _goes_down(part: Part, after: NDArray[np.int64]) -> bool:
+    """Whether a cut comes after cuts of its own tree that are further up: children have greater numbers."""
+    if part.hidden or (after < -1).any() or (after >= 2 * len(after)).any():
+        return False
+    below = np.flatnonzero(after >= 0)
+    above = after[below] // 2
+    return bool((part.tree[above] == part.tree[below]).all() and (part.node[above] < part.node[below]).all())
 
 
 def places(part: Part) -> dict[tuple[int, int], int]:
@@ -152,7 +175,21 @@ def part_of(model: Model, party: str) -> Part:
     sets[by_set] = forest.category_sets[forest.sets[at[by_set]]]
     column = (forest.columns[at] - first).astype(np.int32)
     cuts = (tree, at - forest.roots[tree], column, forest.thresholds[at], forest.missing_left[at], sets)
-    return Part(own.model, party, first, model.columns[first:last], *cuts)
+    return Part(own.model, party, first, model.columns[first:last], *cuts, after=_after(forest, at))
+
+
+def _after(forest: Forest, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each of these nodes the nearest of them above it, as a part has it."""
+    number: NDArray[np.int64] = np.full(len(forest.columns), -1, np.int64)
+    number[at] = np.arange(len(at))
+    below = np.full(len(number), -1, np.int64)
+    level = forest.roots[:-1].astype(np.int64)
+    while len(level := level[forest.columns[level] >= 0]):
+        child, own = forest.children[level].astype(np.int64), number[level]
+        for side in (0, 1):
+            below[child + side] = np.where(own >= 0, 2 * own + side, below[level])
+        level = np.concatenate([child, child + 1])
+    return below[at]
 
 
 def called(model: Model, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -30,8 +30,24 @@ class Policy:
     min_bin_rows: int = 1
     """Of this party's own bins in a vertical run; smaller ones are merged."""
     most_trees: int = 10_000
-    most_classes: int = 100
-    """Trees of a round, one a class: of a vertical run by the active party's word, else of all parties together."""
+    most_classes: int = 10
+    """Trees of a round, one a class: of a vertical run by the active party's word, else of all parties together.
+
+    A goal for numbers has one tree a round, whatever is said. Of classes a vertical run's passive party knows nothing,
+    and each that is made up gives the sums and sides of another tree; ten are digits, and more must be meant.
+    """
+    most_sides: int = 10_000_000_000
+    """Sides of rows at own cuts that a vertical run may be told, over all its processes, whatever its plan needs.
+
+    A million rows, 100 rounds and a depth of 6 are 6e8 sides where every cut is this party's, 6e9 of ten classes; with
+    hidden rows, where all rows count at every one of 63 cuts of a tree, 6.3e9.
+    """
+    most_bits: int = 100_000_000_000
+    """Bits for which the sums that a vertical run is given have room, likewise.
+
+    100 columns of 255 bins, 100 rounds and a depth of 6 are 32 nodes a tree and 1.6e8 sums of at most 54 bits, 8.8e9
+    bits; 8.8e10 of ten classes.
+    """
     min_key_bits: int = 2048
     """Of Paillier keys."""
     openers: tuple[str, ...] | None = None
@@ -39,7 +55,7 @@ class Policy:
     allow_prediction: bool = True
     """The active party of a vertical model may ask which way rows go at this party's cuts."""
     most_predicted_rows: int = 1_000_000
-    """Rows that it may ask about while this process lives."""
+    """Rows of one model that it may ask about, in all predictions together; counted in the owner's ledger."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
     tell_columns: Literal["codes", "names"] = "codes"
@@ -115,6 +131,8 @@ ALLOW_ALL = Policy(
     min_cut_rows=1,
     most_trees=10**9,
     most_classes=10**9,
+    most_sides=10**18,
+    most_bits=10**18,
     most_predicted_rows=10**12,
 )
 """For parties that live in one process, where there is nobody to hide from."""

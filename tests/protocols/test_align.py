@@ -7,7 +7,21 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import TINY, Federation, Lossy, labels, pooled_model, refuses, same, scattered, until, values
+from federated import (
+    TINY,
+    Federation,
+    Lossy,
+    MemoryLog,
+    Stopped,
+    Stopping,
+    labels,
+    pooled_model,
+    refuses,
+    same,
+    scattered,
+    until,
+    values,
+)
 from hedgerow import GBDTClassifier, NoPrivacy, Vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
@@ -15,7 +29,8 @@ from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, DataError, ParameterError, PrivacyError, ProtocolError
 from hedgerow.plan import Goal, Plan
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import align, aligned, own_sets, vertical_run
+from hedgerow.protocols import align, aligned, journal, ledger, own_sets, vertical_run
+from hedgerow.protocols.driving import State
 from hedgerow.wire import MOST_SMALL, decode_answer, decode_request, encode
 
 replace = msgspec.structs.replace
@@ -304,22 +319,99 @@ def test_an_alignment_begins_once():
     refuses(party, m.AskSetSize(False), "begins an alignment twice")
 
 
-def test_a_process_aligns_its_rows_only_so_often():
+def begun_again(fed, attempt):
+    """Party 2 is introduced anew and asked how many ids it has."""
+    introduced = fed.of("Introduce")[0].message
+    fed.parties["party2"].answer(encode(replace(introduced, attempt=attempt)))
+    fed.parties["party2"].answer(encode(m.AskSetSize(False)))
+
+
+def test_a_run_aligns_its_rows_only_so_often():
     """Else the active party could try out new ids for ever."""
-    parties, _ = scattered(table_of(), 2)
-    fed = federation(parties)
-    again = until(fed, lambda r: isinstance(r, m.AskBlinded))
-    assert again.owner == 1
-    introduced = next(one.frame for one in fed.heard if one.kind == "Introduce")
-    begin = next(one.message for one in fed.heard if one.kind == "BeginBlinding")
-    party = fed.parties["party2"]
-    for attempt in range(2, own_sets.MOST_TIMES + 1):
-        party.answer(encode(replace(decode_request(introduced), attempt=attempt)))
-        party.answer(encode(m.AskSetSize(False)))
-        party.answer(encode(begin))
-    party.answer(encode(replace(decode_request(introduced), attempt=own_sets.MOST_TIMES + 1)))
-    party.answer(encode(m.AskSetSize(False)))
-    refuses(party, begin, "taken part in 20 alignments", PrivacyError)
+    fed = federation(scattered(table_of(), 2)[0])
+    until(fed, lambda r: isinstance(r, m.AskBlinded))
+    begin = fed.of("BeginBlinding")[0].message
+    for attempt in range(2, journal.MOST_TIMES + 1):
+        begun_again(fed, attempt)
+        fed.parties["party2"].answer(encode(begin))
+    begun_again(fed, journal.MOST_TIMES + 1)
+    refuses(fed.parties["party2"], begin, "has begun 5 alignments of rows", PrivacyError)
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_it_aligns_them_no_more_often_with_new_processes_where_there_is_a_log(logged):
+    """The sabotage is the party without a log, which forgets."""
+    fed = federation(scattered(table_of(), 2)[0], logs={"party2": MemoryLog()} if logged else {})
+    for attempt in range(journal.MOST_TIMES):
+        until(fed, lambda r: isinstance(r, m.AskBlinded), State(attempt=attempt))
+        fed.restart("party2")
+    sixth = (fed, lambda r: isinstance(r, m.AskBlinded), State(attempt=journal.MOST_TIMES))
+    if logged:
+        with pytest.raises(PrivacyError, match="has begun 5 alignments of rows"):
+            until(*sixth)
+    else:
+        assert until(*sixth).owner == 1
+
+
+class Places:
+    """Where common rows are kept, as a file would."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def read(self, held_out, n_rows):
+        return self.kept.get((held_out, n_rows))
+
+    def write(self, held_out, n_rows, places):
+        self.kept[held_out, n_rows] = places
+
+
+def keeping(monkeypatch, parties):
+    """A federation whose parties keep their common rows, as real parties do."""
+    places = {name: Places() for name in parties}
+    monkeypatch.setattr(
+        Federation, "party", lambda self, name, make=Federation.party: kept_by(make(self, name), places[name])
+    )
+    fed = federation(parties, logs={name: MemoryLog() for name in parties if name != "party1"})
+    own = vertical_run.own_sets
+    monkeypatch.setattr(
+        vertical_run, "own_sets", lambda plan, a, *more: own(plan, with_(a, keeps=places["party1"]), *more)
+    )
+    return fed
+
+
+def kept_by(party, places):
+    party.owner = with_(party.owner, places=places)
+    return party
+
+
+def test_new_processes_that_have_kept_their_rows_do_not_align_again(monkeypatch):
+    parties, shared = scattered(table_of(), 3)
+    fed, log = keeping(monkeypatch, parties), MemoryLog()
+    for attempt in range(3):
+        stopping = Stopping(fed, lambda r: isinstance(r, m.BeginSealed))
+        with pytest.raises(Stopped, match="BeginSealed"):
+            fed.run(State(attempt=attempt), transport=stopping, log=log)
+        fed.parties = {name: fed.party(name) for name in fed.plan.answering}
+    assert len([one for one in fed.of("BeginBlinding") if one.receiver == "party2"]) == 1
+    assert same(fed.whole(state=State(attempt=3), log=log), pooled_model(shared, TINY))
+
+
+def test_once_the_active_party_knows_the_common_rows_they_are_not_aligned_anew(monkeypatch):
+    """Else it could bring other ids in the middle of the run; rows that were kept need no other alignment."""
+    fed = keeping(monkeypatch, scattered(table_of(), 2)[0])
+    until(fed, lambda r: isinstance(r, m.BeginSealed))
+    begun_again(fed, 2)
+    begin = fed.of("BeginBlinding")[0].message
+    refuses(fed.parties["party2"], begin, "aligns rows anew that are aligned already", PrivacyError)
+
+
+def test_the_lists_of_a_run_stay_as_long_as_they_were():
+    fed = federation(scattered(table_of(), 2)[0])
+    until(fed, lambda r: isinstance(r, m.AskBlinded))
+    begin = fed.of("BeginBlinding")[0].message
+    begun_again(fed, 2)
+    refuses(fed.parties["party2"], replace(begin, sizes=begin.sizes - [1, 0]), "more or fewer rows", PrivacyError)
 
 
 def test_a_hash_of_the_common_rows_is_compared_and_never_told():
@@ -327,14 +419,14 @@ def test_a_hash_of_the_common_rows_is_compared_and_never_told():
     fed = federation(scattered(table_of(), 2)[0])
     fed.run()
     party, introduced = fed.parties["party2"], fed.of("Introduce")[0].message
-    right, wrong = party.sets.digest(False), bytes(32)
+    right = party.sets.digest(False)
     assert not [one for one in fed.heard if one.sender == "party2" and right in one.frame]
-    for attempt, told in enumerate([b"", right, *[wrong] * own_sets.MOST_TIMES], 2):
+    for attempt, told in enumerate([b"", right, *(bytes([i]) * 32 for i in range(ledger.MOST_WRONG))], 2):
         party.answer(encode(replace(introduced, attempt=attempt)))
         said = decode_answer(party.answer(encode(m.AskSetSize(False, told))), MOST_SMALL)
         assert (said.n_ids, said.aligned) == (108, told == right)
     party.answer(encode(replace(introduced, attempt=100)))
-    refuses(party, m.AskSetSize(False, wrong), "told 20 wrong hashes", PrivacyError)
+    refuses(party, m.AskSetSize(False, right), "heard 3 wrong hashes", PrivacyError)
 
 
 def test_what_has_not_begun_does_not_go_on():
@@ -500,7 +592,7 @@ def test_a_party_whose_rows_have_changed_meanwhile_is_not_gone_on_with():
             fed.restart("party2")
         return found
 
-    with pytest.raises(ProtocolError, match="not those that this run began with"):
+    with pytest.raises(PrivacyError, match="more or fewer rows than when this run began"):
         fed.model(transport=lossy(fed, lose))
 
 
@@ -526,7 +618,9 @@ def test_a_new_process_knows_from_its_log_which_rows_all_had_and_goes_on_with_no
     parties, _ = scattered(table_of(), 3)
     logs, states = {"party1": Log(), "party3": Log()}, []
     federation(parties, logs=logs).model(keep=states.append, log=logs["party1"])
-    changed = {**parties, "party2": parties["party2"].take(np.arange(80))}
+    ids = parties["party2"].ids.copy()
+    ids[:20] = [f"another {i}" for i in range(20)]
+    changed = {**parties, "party2": with_(parties["party2"], ids=ids)}
     new = {"party1": Log(), "party3": Log(), who: logs[who]}
     with pytest.raises(ProtocolError, match="not those that this run began with"):
         federation(changed, logs=new).model(state=states[0], log=new["party1"])

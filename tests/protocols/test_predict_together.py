@@ -171,7 +171,7 @@ def test_another_partys_part_is_refused(made, rows):
 def test_a_part_comes_back_to_the_last_bit_and_a_damaged_one_does_not(made):
     part = made[1]["party2"]
     again = parts.decoded(parts.encoded(part), "it")
-    for name in ("tree", "node", "column", "thresholds", "missing_left", "sets"):
+    for name in ("tree", "node", "column", "thresholds", "missing_left", "sets", "after"):
         assert np.array_equal(getattr(again, name), getattr(part, name))
         assert getattr(again, name).dtype == getattr(part, name).dtype
     double = replace(part, tree=part.tree * 0, node=part.node * 0)
@@ -179,8 +179,8 @@ def test_a_part_comes_back_to_the_last_bit_and_a_damaged_one_does_not(made):
         parts.decoded(parts.encoded(double), "it")
     with pytest.raises(ModelError, match="its hash does not fit"):
         parts.decoded(parts.encoded(part).replace(b"true", b"false"), "it")
-    with pytest.raises(ModelError, match="is of version 1; this hedgerow reads version 2"):
-        parts.decoded(parts.encoded(part).replace(b'"hedgerow part":2', b'"hedgerow part":1'), "it")
+    with pytest.raises(ModelError, match="is of version 1; this hedgerow reads versions 2 and 3"):
+        parts.decoded(parts.encoded(part).replace(b'"hedgerow part":3', b'"hedgerow part":1'), "it")
 
 
 def test_the_parts_of_trees_that_were_left_off_are_not_kept():
@@ -258,9 +258,9 @@ def test_a_row_that_was_not_named_or_is_not_here_is_refused(party, row):
 
 def test_a_row_goes_down_a_tree_and_is_at_one_node_of_it(party):
     own, first = party
-    refuses(own, with_(first, rows=first.rows[[0, 0]]), "does not go down its tree")
+    refuses(own, with_(first, rows=first.rows[[0, 0]]), "not the next on its path")
     own.answer(encode(first))
-    refuses(own, first, "does not go down its tree")
+    refuses(own, first, "not the next on its path")
 
 
 def test_rows_are_named_before_they_are_asked_about(made, rows, party):

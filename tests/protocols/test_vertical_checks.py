@@ -9,7 +9,7 @@ import pytest
 from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
 from hedgerow import messages as m
 from hedgerow.data import partition
-from hedgerow.errors import DataError, PrivacyError
+from hedgerow.errors import DataError, PolicyError, PrivacyError
 from hedgerow.plan import Goal
 from hedgerow.policy import ALLOW_ALL
 from hedgerow.wire import encode
@@ -273,7 +273,8 @@ def test_trees_of_a_round_are_as_many_as_the_goal_or_the_policy_allows(goal, mos
     fed = Federation(parties, TINY, goal, policy=policy, **plan)
     request = until(fed, lambda r: isinstance(r, m.BeginSealed))
     party, more = fed.parties["party2"], request.run_sums // request.n_trees
-    refuses(party, replace(request, n_trees=most + 1, run_sums=more * (most + 1)), "sizes do not fit")
+    other = replace(request, n_trees=most + 1, run_sums=more * (most + 1))
+    refuses(party, other, rf"allow {most} \(most_classes\)", PolicyError)
     assert party.answer(encode(replace(request, n_trees=most, run_sums=more * most)))
 
 

@@ -231,7 +231,7 @@ def test_another_plan_is_not_let_in(tmp_path, made):
     heard: list[str] = []
     driver, party = world.drive(say=heard.append), world.join("alice", other)
     assert isinstance(driver.ended(), PartyLost)
-    assert "alice is here for another run; start it with this run's plan" in str(party.ended())
+    assert "refuses this party's greeting: it drives another run, or has another release" in str(party.ended())
     assert "Not let in: alice is here for another run; start it with this run's plan." in heard
 
 

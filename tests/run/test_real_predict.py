@@ -65,11 +65,11 @@ class Asked(Columns):
         own = ["--part", str(self.folder / f"{name}.json"), "--data", str(self.folder / f"{name}.csv")]
         return ["answer", str(self.file), "--as", name, *own, *self.keys(name), *more]
 
-    def answer(self, name, policy=Policy(), part=None, folder=None):  # noqa: B008
+    def answer(self, name, policy=Policy(), part=None, folder=None, ledger=None):  # noqa: B008
         own = parts.load_part(part or self.folder / f"{name}.json")
         keeper = Keeper(name, own, self.table(name), policy, self.identity(name))
         place = folder or self.folder / f"answers-{name}"
-        return InThread(real_predict.answer, open_run(self.file), keeper, real_predict.Options(place))
+        return InThread(real_predict.answer, open_run(self.file), keeper, real_predict.Options(place, ledger=ledger))
 
     def predict(self, absent=(), say=lambda _: None, folder="asks"):
         options = real_predict.Options(self.folder / folder, say, absent)
@@ -173,6 +173,28 @@ def test_a_policy_can_refuse(world):
         party.ended()
 
 
+@pytest.mark.parametrize("same_ledger", [True, False])
+def test_the_rows_of_a_model_are_counted_over_all_its_predictions(world, same_ledger):
+    """The sabotage is an owner who gives each prediction a ledger of its own."""
+    ended = []
+    for number in range(2):
+        ledger = world.folder / ("bob.ledger" if same_ledger else f"bob{number}.ledger")
+        own = {"folder": world.folder / f"b{number}", "ledger": ledger}
+        others = [
+            world.answer("bob", Policy(most_predicted_rows=399), **own),
+            world.answer("carol", folder=world.folder / f"c{number}"),
+        ]
+        ended.append(world.predict(folder=f"asks{number}").ended())
+        for party in others:
+            party.ended()
+    assert np.array_equal(ended[0], world.pooled())
+    if same_ledger:
+        assert "Party 'bob' refuses to go on: The run predicts more rows of this model" in str(ended[1])
+        assert audit.verify(world.folder / "bob.ledger").n_lines == 2
+    else:
+        assert np.array_equal(ended[1], world.pooled())
+
+
 def test_the_commands_in_processes_of_their_own(tmp_path, made):
     """As the how-to page has it, but for one of them, which answers from here."""
     world = Asked(tmp_path, made, patience=60)
@@ -186,6 +208,8 @@ def test_the_commands_in_processes_of_their_own(tmp_path, made):
         for process in started:
             process.close()
     carol.ended()
+    (counted,) = [line for line in audit.read(world.ca / "bob.ledger") if line["event"] == "rows predicted"]
+    assert (counted["model"], counted["rows"]) == (world.model.ownership.model, 200)
     lines = (world.folder / "out.csv").read_text().splitlines()
     assert lines[0] == "id,prediction"
     assert lines[1:] == [f"row{i},{label}" for i, label in enumerate(expected)]

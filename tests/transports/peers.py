@@ -68,6 +68,7 @@ class RawParty:
     def __init__(self, port, identity, ca) -> None:
         self._out: queue.Queue[bytes | None] = queue.Queue()
         self._stream = grpc_streams.Dialled(f"127.0.0.1:{port}", identity, ca, None, iter(self._out.get, None))
+        self._stream.known = True  # it reports what the driver says
         self._in = iter(self._stream)
 
     def send(self, message: object) -> None:

@@ -170,7 +170,8 @@ def test_a_party_of_another_run_is_refused(net):
     driver = net.driver()
     result = net.party(driver.port, "a", bytes, run=b"another").ended()
     assert isinstance(result, ProtocolError)
-    assert str(result) == "a is here for another run; start it with this run's plan."
+    assert "refuses this party's greeting: it drives another run, or" in str(result)
+    driver.events.wait("refused", "a is here for another run; start it with this run's plan.")
 
 
 @pytest.mark.parametrize(
@@ -279,8 +280,9 @@ def test_a_welcome_signed_for_someone_else_is_refused(net):
 
 def test_a_party_that_is_not_pinned_is_told_so_once_and_stops(net):
     driver = net.driver()
-    with pytest.raises(IdentityError, match=r"is not in the plan; ask the driver to pin it"):
+    with pytest.raises(IdentityError, match=r"does not accept this party's certificate: it is not pinned in the plan"):
         failing(net, f"127.0.0.1:{driver.port}", identity=net.identities["stranger"], patience=60)
+    driver.events.wait("refused", "is not in the plan; ask the driver to pin it")
 
 
 def test_a_party_whose_certificate_the_driver_does_not_trust_stops_after_a_few_tries(net):

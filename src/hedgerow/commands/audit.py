@@ -35,7 +35,7 @@ def verify(files: Files, last: Last = None) -> None:
             found = verify_log(file, last and last.lower())
         except RunError as error:
             found_wrong.add(UNREAD if isinstance(error, Unread) else BROKEN)
-            typer.echo(f"hedgerow: {error}", err=True)
+            typer.echo(f"hedgerow: {plain(str(error))}", err=True)
         else:
             lines = f"{found.n_lines} line{'s' * (found.n_lines != 1)}"
             typer.echo(f"ok: {lines}, last hash {found.last}, {file} kept by {plain(found.who)}")

@@ -24,7 +24,7 @@ NEED_ALL_CLASSES = ("auc", "auprc", "ks")
 
 def note(sentence: str) -> None:
     """A remark to the user."""
-    typer.echo(f"note: {sentence}", err=True)
+    typer.echo(f"note: {plain(sentence)}", err=True)
 
 
 def check_writable(path: Path) -> None:

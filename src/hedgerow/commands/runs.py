@@ -17,6 +17,7 @@ from hedgerow.identity import Identity
 from hedgerow.policy import Policy
 from hedgerow.run import local_run, real_run
 from hedgerow.run.folder import MODEL, PART
+from hedgerow.run.ledger_file import ledger_beside
 from hedgerow.run.local_run import Outcome
 from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.policy_file import read_policy
@@ -47,6 +48,14 @@ OwnValid = Annotated[
 ]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)
+]
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        help="What this owner counts over all runs; without it, the file beside --key that ends in .ledger.",
+        show_default=False,
+    ),
 ]
 
 
@@ -199,12 +208,14 @@ def join(
     decimal: opt.Decimal = None,
     policy: PolicyFile = None,
     folder: Folder = None,
+    ledger: LedgerPath = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
     run = written_as(run, ignore, delimiter, decimal)
-    own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules)
+    counts = ledger or ledger_beside(key)
+    own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules, counts)
     with short_turns(), live(run.params.n_estimators, bar=False) as shown:
         place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
     typer.echo(f"folder: {place}")

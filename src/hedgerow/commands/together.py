@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.commands import options as opt
 from hedgerow.commands.inputs import Roles, read_like
 from hedgerow.commands.outputs import note
-from hedgerow.commands.runs import Certificate, Key, Name, OwnData, PolicyFile, RunPath
+from hedgerow.commands.runs import Certificate, Key, LedgerPath, Name, OwnData, PolicyFile, RunPath
 from hedgerow.commands.words import in_options
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
@@ -21,6 +21,7 @@ from hedgerow.parts import load_part, ownership_of, part_of
 from hedgerow.policy import Policy
 from hedgerow.protocols.answering import Keeper, check_owner
 from hedgerow.run import real_predict
+from hedgerow.run.ledger_file import ledger_beside
 from hedgerow.run.policy_file import read_policy
 from hedgerow.run.real_predict import Options
 from hedgerow.run.runfile import RunFile, open_run
@@ -111,6 +112,7 @@ def answer(
     decimal: opt.Decimal = None,
     policy: PolicyFile = None,
     folder: AnswerFolder = None,
+    ledger: LedgerPath = None,
 ) -> None:
     """Tell the active party of a vertical model, until it has predicted, which way rows go at own cuts."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
@@ -121,7 +123,8 @@ def answer(
     table = read_like(str(data), own.columns, written_as(run, roles))
     for sentence in table.remarks:
         note(in_options(sentence))
-    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), Options(folder, _say))
+    options = Options(folder, _say, ledger=ledger or ledger_beside(key))
+    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), options)
     typer.echo(f"folder: {place}")
 
 

@@ -22,6 +22,7 @@ from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import Log, NoLog
+from hedgerow.protocols.ledger import Ledger
 from hedgerow.protocols.own_sets import texts_of
 from hedgerow.protocols.predict import MOST_PLACES, MOST_ROWS, Places
 from hedgerow.wire import decode_request, encode
@@ -37,6 +38,8 @@ class Keeper:
     policy: Policy
     identity: Identity
     log: Log | None = None
+    ledger: Log | None = None
+    """Where rows are counted over all predictions of this owner; None: in the log."""
 
     def check(self) -> None:
         """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""
@@ -58,6 +61,7 @@ class Answering:
     def __init__(self, own: Keeper) -> None:
         own.check()
         self.own, self.part, self.log = own, own.part, own.log or NoLog()
+        self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_values = dense(own.own_table.aligned(own.part.columns))
         ids = texts_of(own.own_table)
@@ -105,12 +109,14 @@ class Answering:
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
+        self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
         self.n_asked += n
-        if self.n_asked > self.own.policy.most_predicted_rows:
-            raise PolicyError("The run predicts more rows than this party's policy allows (most_predicted_rows).")
         self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
-        self.deepest = np.full(n * self.n_trees, -1, np.int32)
-        """The last node of each tree that was asked about, for every row."""
+        self.last = np.full(n * self.n_trees, -1, np.int32)
+        """Of each row in each tree, the last cut that was asked about and the way told, as `Part.after` has it.
+
+        Where the part does not know how its cuts lie, the last node.
+        """
         known = self.rows >= 0
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
         return Known(np.packbits(known, bitorder="little"))
@@ -118,11 +124,14 @@ class Answering:
     def _ways(self, request: AskWays) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
+        where, after = place * self.n_trees + self.part.tree[cut], self.part.after
         if self.part.hidden:
             self._once(place * len(self.part.tree) + cut)
         else:
-            self._go_down(place * self.n_trees + self.part.tree[cut], self.part.node[cut])
+            self._go_down(where, self.part.node[cut]) if after is None else self._go_on(where, after[cut])
         left = self.part.left(self.own_values, cut, self.rows[place])
+        if not self.part.hidden:
+            self.last[where] = self.part.node[cut] if after is None else 2 * cut + ~left
         self.log.note("ways told", cuts=len(request.tree), ways=len(left))
         return Sides(np.packbits(left, bitorder="little"))
 
@@ -131,13 +140,23 @@ class Answering:
         if len(np.unique(where)) < len(where):
             raise ProtocolError("The active party asks about a row twice at one cut.")
 
+    def _go_on(self, where: Places, after: Places) -> None:
+        """Rows in trees, each once, come to the cut that is next after what was told of them, and to no other.
+
+        A row that went left at one of this party's cuts is not asked about right of it, nor in another branch.
+        """
+        if not self._each_once(where) or (self.last[where] != after).any():
+            raise ProtocolError("The active party asks about a row at a cut that is not the next on its path.")
+
     def _go_down(self, where: Places, node: Places) -> None:
         """Rows in trees, each once, come to nodes further down than any before."""
-        here = np.zeros(len(self.deepest), np.bool_)
-        here[where] = True
-        if np.count_nonzero(here) < len(where) or (self.deepest[where] >= node).any():
+        if not self._each_once(where) or (self.last[where] >= node).any():
             raise ProtocolError("The active party asks about a row that does not go down its tree.")
-        self.deepest[where] = node
+
+    def _each_once(self, where: Places) -> bool:
+        here = np.zeros(len(self.last), np.bool_)
+        here[where] = True
+        return bool(np.count_nonzero(here) == len(where))
 
     def _checked(self, request: AskWays) -> tuple[Places, Places]:
         """For every row at every cut, the number of the cut and the place of the row among those asked about."""

@@ -92,6 +92,7 @@ class HiddenPassiveRows(PassiveRows):
             return SealedSums(b"")
         plan = sums_plan(begun, self.hidden, request.level, step, self.n_counted)
         self.carried += self.cipher.room(plan, int(self.widths.sum()))
+        self.terms.check_given(self.told_sides, self.carried)
         self.on_counted()
         sealed = self.public.read_rows(request.sealed_gradients, plan)
         return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())
@@ -137,6 +138,7 @@ class HiddenPassiveRows(PassiveRows):
         told = self.told_sides + own_choice.size
         if KINDS * told > plan.run_sums:
             raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
+        self.terms.check_given(told, self.carried)
         public = self._key_for_sides(request.public_key)
         sealed = public.read_slots(request.sealed_members, plan, len(cuts.column))
         answer = HiddenSides(public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())

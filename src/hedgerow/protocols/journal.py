@@ -4,6 +4,7 @@ The journal lies in the party's audit log: a process that was killed and started
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -11,8 +12,13 @@ from typing import Any, NamedTuple, Protocol
 from hedgerow.errors import PrivacyError
 from hedgerow.frame_hash import sha256_of
 
+ALIGNING = "aligning"
+"""The line that counts alignments."""
 SETUP = -1
 """The round under which counts and moments are written down."""
+MOST_TIMES = 5
+"""Alignments of a kind that a run may begin, over all processes: each lets whoever drives bring other ids. One is
+needed, and one more whenever a process ends before all parties know what is common."""
 
 
 class Log(Protocol):
@@ -69,6 +75,8 @@ class Journal:
         self.settled: dict[str, str] = {}
         self.gradients: dict[str, dict[int, tuple[int, ...]]] = {}
         """By a hash of the own gradients: the rounds that were grown from them, and for which parties."""
+        self.alignments: Counter[str] = Counter()
+        """How often an alignment was begun, by what was aligned."""
         self.attempt = 0
         self.members: frozenset[str] | None = None
         """Who is in the run, once the parties were introduced."""
@@ -88,6 +96,8 @@ class Journal:
             self.settled[line["what"]] = line["sha256"]
         elif event == "gradients":
             self.gradients.setdefault(line["sha256"], {})[line["round"]] = tuple(int(p) for p in line["parties"])
+        elif event == ALIGNING:
+            self.alignments[line["what"]] += 1
         elif event == "introduced":
             self.attempt, self.members = line["attempt"], frozenset(line["members"])
 
@@ -117,6 +127,28 @@ class Journal:
         if what not in self.settled:
             self.log.note("settled", run=self.run, what=what, sha256=digest.hex())
             self.settled[what] = digest.hex()
+
+    def align(self, what: str, sizes: Sequence[int]) -> None:
+        """An alignment is about to begin, of lists as long as in the run's first, and not too often.
+
+        Other lists of other ids would tell of these ids, too, whether all parties have them.
+        """
+        if self.alignments[what] >= MOST_TIMES:
+            raise PrivacyError(
+                f"This run has begun {MOST_TIMES} alignments of {what}, each of which could try out other ids; this "
+                "party stops. Start a new run if all is well."
+            )
+        lengths, settled = [str(n) for n in sizes], f"how many {what} everyone has"
+        digest = hashlib.sha256(" ".join(lengths).encode()).digest()
+        if self.differs(settled, digest):
+            raise PrivacyError(
+                f"A party brings more or fewer {what} than when this run began, which could try out other ids; this "
+                "party stops, start a new run."
+            )
+        self.settle(settled, digest)
+        self.log.note(ALIGNING, run=self.run, what=what, sizes=lengths)
+        self.log.sync()
+        self.alignments[what] += 1
 
     def begin(self, state: bytes) -> None:
         """A round (or the setup) begins from this state: everything its gradients depend on."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import joined_cuts
@@ -19,6 +20,8 @@ class OwnCuts(NamedTuple):
 
     round: int
     cuts: tuple[Cuts, ...]
+    after: tuple[NDArray[np.int64], ...] = ()
+    """How the cuts lie below each other, as `own_paths` has it; none where the party is not told."""
 
 
 class Keeps(Protocol):

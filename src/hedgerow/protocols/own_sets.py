@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,8 @@ from hedgerow.messages import (
 from hedgerow.plan import Plan
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
 from hedgerow.protocols.aligned import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, Tell, few_common, silent
-from hedgerow.protocols.journal import Journal, NoLog
+from hedgerow.protocols.journal import Journal
+from hedgerow.protocols.ledger import Ledger
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.wire import sized
 
@@ -43,8 +44,8 @@ STEP = 1 << 16
 MOST_NAMES = 10_000
 """Names of columns that a party may bring; with many more, a list could hold every name that there may be."""
 
-MOST_TIMES = 20
-"""Alignments that a process takes part in, and wrong hashes it hears; each lets the active party try out other ids."""
+CLOSED = "that the rows are aligned"
+"""Settled once the active party has shown that it knows the common rows; no other alignment follows."""
 
 Points = NDArray[np.uint8]
 Tables = tuple[Table, Table | None]
@@ -80,6 +81,13 @@ def check_ids(own_ids: Sequence[str], most: int, what: str = ROWS) -> None:
 def tag_of(plan: Plan, what: str) -> bytes:
     """What keeps the points of two runs, and of two kinds of ids, apart."""
     return b"hedgerow " + what.encode() + b"\0" + plan.digest
+
+
+class Counts(NamedTuple):
+    """Where a party counts what others try: in this run, and over all runs."""
+
+    journal: Journal
+    ledger: Ledger
 
 
 class Common(NamedTuple):
@@ -186,10 +194,10 @@ class OwnSet:
 class Alignment:
     """A party's side of the alignment of one kind of list, which may be begun anew."""
 
-    def __init__(self, plan: Plan, name: str, what: str, threads: int, tell: Tell = silent) -> None:
+    def __init__(self, plan: Plan, name: str, what: str, threads: int, counts: Counts, tell: Tell = silent) -> None:
         self.plan, self.number, self.what, self.threads, self.tell = plan, plan.names.index(name), what, threads, tell
+        self.journal, self.ledger = counts
         self.set: OwnSet | None = None
-        self.times, self.wrong = 0, 0
 
     def begin(self, own_ids: list[str], told: bytes, found: bytes) -> SetSize:
         """A fresh secret for these ids. What becomes known: how many, and whether the hash told is of what was found.
@@ -198,10 +206,7 @@ class Alignment:
         """
         if self.set is not None:
             raise ProtocolError("The driver begins an alignment twice.")
-        same = bool(found) and hmac.compare_digest(told, found)
-        self.wrong += bool(told and found) and not same
-        if self.wrong > MOST_TIMES:
-            raise PrivacyError(f"The driver has told {MOST_TIMES} wrong hashes of what is common; this party stops.")
+        same = bool(told and found) and self.ledger.guess(told, hmac.compare_digest(told, found))
         self.set = OwnSet(self.plan, self.number, own_ids, self.what, self.threads)
         return SetSize(len(own_ids), same)
 
@@ -229,26 +234,46 @@ class Alignment:
         return Common(np.flatnonzero(before), ids, Learnt(self.what, sizes, own.n_common))
 
     def _start(self, own: OwnSet, request: BeginBlinding) -> Done:
-        self.times += 1
-        if self.times > MOST_TIMES:
+        if CLOSED in self.journal.settled:
             raise PrivacyError(
-                f"This process has taken part in {MOST_TIMES} alignments of this run; start it anew if all is well."
+                "The driver aligns rows anew that are aligned already; this party stops. Start a new run."
             )
         begun = own.begin(request)
+        self.journal.align(self.what, own.sizes)
         self.progress = Progress(self.what, sum(own.sizes), self.tell)
         return begun
+
+
+class KeepsPlaces(Protocol):
+    """Where a party keeps which of its rows are common, so that a process that was killed need not align again."""
+
+    def read(self, held_out: bool, n_rows: int) -> NDArray[np.int64] | None:
+        """Their places in a table of so many rows, in order; None if they were not found yet."""
+
+    def write(self, held_out: bool, n_rows: int, places: NDArray[np.int64]) -> None:
+        """Keep them; returns when they survive a loss of power."""
 
 
 class OwnSets:
     """A party's side of all alignments of a vertical run: of its rows, and of its validation rows."""
 
     def __init__(
-        self, plan: Plan, name: str, own: Tables, threads: int, journal: Journal | None = None, tell: Tell = silent
+        self,
+        plan: Plan,
+        name: str,
+        own: Tables,
+        threads: int,
+        counts: Counts,
+        tell: Tell = silent,
+        keeps: KeepsPlaces | None = None,
     ) -> None:
-        self.plan, self.own, self.tell, self.is_active = plan, own, tell, name == plan.active
-        self.journal = journal or Journal(NoLog(), plan.digest.hex())
-        self.kinds = {held_out: Alignment(plan, name, WHAT[held_out], threads, tell) for held_out in (False, True)}
+        self.plan, self.own, self.tell, self.keeps = plan, own, tell, keeps
+        self.journal, self.is_active = counts.journal, name == plan.active
+        kinds = {held_out: (plan, name, WHAT[held_out], threads, counts, tell) for held_out in (False, True)}
+        self.kinds = {held_out: Alignment(*beside) for held_out, beside in kinds.items()}
         self.aligned: dict[bool, Table] = {}
+        for held_out, table in enumerate(own):
+            self._recall(bool(held_out), table)
 
     def introduced(self) -> None:
         """Everybody was introduced anew: alignments may begin again."""
@@ -276,11 +301,12 @@ class OwnSets:
 
     def _keep(self, held_out: bool, table: Table, common: Common) -> None:
         rows = common.places[np.argsort(np.array(common.ids), kind="stable")]
-        found, what = table.take(rows), f"the {WHAT[held_out]} that all parties have"
-        digest = hashlib.sha256(found.row_keys().astype("<u8").tobytes())
-        if self.journal.settled.get(what, digest.hexdigest()) != digest.hexdigest():
+        found, what = table.take(rows), _settled(held_out)
+        if self.journal.differs(what, digest := _keys_digest(found)):
             raise ProtocolError("The rows that all parties have are not those that this run began with; start it anew.")
-        self.journal.settle(what, digest.digest())
+        self.journal.settle(what, digest)
+        if self.keeps is not None:
+            self.keeps.write(held_out, table.n_rows, rows)
         self.aligned[held_out] = found
         common.learnt.note(self.journal.log)
         if not self.is_active:  # which is told of everybody's rows
@@ -288,12 +314,38 @@ class OwnSets:
         if few := few_common(len(rows), texts_of(table)):
             self.tell(few)
 
+    def _recall(self, held_out: bool, table: Table | None) -> None:
+        """What a process before this one found, if it was settled and the table is the same."""
+        places = None if self.keeps is None or table is None else self.keeps.read(held_out, table.n_rows)
+        if table is None or places is None:
+            return
+        found = table.take(places)
+        if self.journal.settled.get(_settled(held_out)) == _keys_digest(found).hex():
+            self.aligned[held_out] = found
+
+    def close(self) -> None:
+        """The active party has shown that it knows the common rows: no other alignment is needed in this run.
+
+        Where nothing is kept, a process that is lost takes what it found with it, and there must be another.
+        """
+        if self.keeps is not None and CLOSED not in self.journal.settled:
+            self.journal.settle(CLOSED, b"")
+
     @property
     def tables(self) -> Tables:
         """The rows that all parties have, in the order of their ids."""
         if False not in self.aligned:
             raise ProtocolError("The driver asks before the rows are aligned.")
         return self.aligned[False], self.aligned.get(True)
+
+
+def _settled(held_out: bool) -> str:
+    return f"the {WHAT[held_out]} that all parties have"
+
+
+def _keys_digest(table: Table) -> bytes:
+    """A hash of the rows' keys, in order; it stays with the party."""
+    return hashlib.sha256(table.row_keys().astype("<u8").tobytes()).digest()
 
 
 def bits_of(packed: NDArray[np.uint8], n: int) -> NDArray[np.bool_]:

@@ -27,10 +27,11 @@ from hedgerow.protocols.horizontal import Growing, trees_digest
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.leading import Leading
+from hedgerow.protocols.ledger import Ledger
 from hedgerow.protocols.left_out import tell_party
 from hedgerow.protocols.opener import Sealing, Summing
 from hedgerow.protocols.own_cuts import Keeps
-from hedgerow.protocols.own_sets import Aligning, OwnSets, Tables
+from hedgerow.protocols.own_sets import Aligning, Counts, KeepsPlaces, OwnSets, Tables
 from hedgerow.protocols.own_steps import Attempt, Kept, OwnSteps, Reply, advanced
 from hedgerow.protocols.passive import PassiveRows
 from hedgerow.protocols.passive_side import PassiveSide
@@ -76,6 +77,10 @@ class Owner:
     """Told what an alignment does and finds."""
     note: Tell = silent
     """Told what of the own table is not used; it belongs into the run's manifest too."""
+    ledger: Log | None = None
+    """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
+    places: KeepsPlaces | None = None
+    """Where a vertical run's common rows are kept."""
 
 
 class Party:
@@ -84,6 +89,7 @@ class Party:
     def __init__(self, owner: Owner, threads: int, keep_model: Callable[[bytes], None] | None = None) -> None:
         self.owner, self.threads, self.keep_model = owner, threads, keep_model
         self.log = owner.log or NoLog()
+        self.ledger = Ledger(owner.ledger or owner.log)
         self.member = Membership(owner.name, owner.policy, owner.identity, owner.revoked)
         self.rows: OwnRows | None = None
         self.begun: BegunRows | None = None
@@ -248,8 +254,11 @@ class Party:
         """Of a vertical run: as a passive party."""
         if self.by_columns is None:
             raise ProtocolError("The driver asks before it has introduced the other parties.")
+        self.ledger.check_guesses()
         tables = self._own_tables() if self.sets is None else self.sets.tables
         reply = self.by_columns.answer(request, tables, self.keep_model)
+        if self.sets is not None and isinstance(request, m.AskColumns):
+            self.sets.close()
         self.most_bytes = self.by_columns.most_bytes
         return reply
 
@@ -260,6 +269,7 @@ class Party:
 
     def _align(self, request: Finding) -> m.Answer:
         """Of rows by their ids, or of columns by their names, where the plan says so."""
+        self.ledger.check_guesses()
         if self.shared_names is not None:
             return self.shared_names.answer(request)
         if self.sets is None or isinstance(request, m.AskProofs | m.AskCommonColumns):
@@ -300,18 +310,22 @@ class Party:
         self._begin_aligning(secrets)
         return self.facts
 
+    @property
+    def _counts(self) -> Counts:
+        return Counts(self.journal, self.ledger)
+
     def _begin_columns(self) -> None:
         owner = self.owner
         if self.by_columns is None:
             kept = (self.threads, owner.keeps, owner.durable)
-            self.by_columns = PassiveSide(owner.name, self.plan, owner.policy, self.journal, *kept)
+            self.by_columns = PassiveSide(owner.name, self.plan, owner.policy, self._counts, *kept)
         self.by_columns.present = self.present
 
     def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
         """Where the plan says so, rows or names of columns may be aligned anew."""
-        name, owner, beside = self.owner.name, self.owner, (self.threads, self.journal, self.owner.tell)
+        name, owner, beside = self.owner.name, self.owner, (self.threads, self._counts, self.owner.tell)
         if self.plan.align == "private":
-            self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside)
+            self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside, self.owner.places)
             self.sets.introduced()
         if self.plan.column_names == "private":
             columns = given(owner.own_table, owner.policy).columns

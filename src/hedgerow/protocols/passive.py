@@ -7,7 +7,6 @@ Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gr
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import astuple
@@ -36,6 +35,8 @@ from hedgerow.privacy.agreed import RowsPlan, Selection
 from hedgerow.protocols.allowed_cuts import CutPlaces, with_siblings
 from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.own_cuts import Keeps, OwnCuts, cuts_of
+from hedgerow.protocols.own_paths import OwnPaths, after_of
+from hedgerow.protocols.passive_terms import Terms
 from hedgerow.protocols.told_cuts import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical import RUN_SUMS, Asked, bins_of, run_nodes, wanted
 from hedgerow.trees import bins
@@ -53,28 +54,6 @@ REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
 GAVE = "gave"
 """The line of the party's log that counts them."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a passive party holds the active one to, beside the parameters of the trees."""
-
-    asked: Callable[[int], bool] = lambda _: True
-    """Whether a round may ask this party for anything."""
-    shrinks: bool = False
-    """Whether parties may be lost on the way, so that the sizes of the run become smaller."""
-    fewest_rows: int = 1
-    """Of a node that is summed, and of each side of a cut."""
-    given: int = 0
-    """Sums that processes before this one have given."""
-    told: int = 0
-    """Sides of rows that they have told."""
-    most_trees: int = 1
-    """Trees of a round: one, or one a class."""
-    bin_rows: int = 1
-    """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
-    others: int = 0
-    """Other passive parties, which may be asked for sums, too."""
 
 
 class PassiveRows:
@@ -117,8 +96,8 @@ class PassiveRows:
         self.most_sums = 0
         self.reached = len(self.kept)
         """Rounds that were ever complete."""
-        self.carried = 0
-        """Bits that the sums of this process can carry at most, whatever was sealed."""
+        self.carried = terms.carried
+        """Bits that the sums can carry at most, whatever was sealed, likewise."""
         self.on_counted: Callable[[], None] = lambda: None
         """Called when sums are counted and still to be worked out."""
 
@@ -204,6 +183,7 @@ class PassiveRows:
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
+        self.terms.check_given(self.told_sides, self.carried)
         self.on_counted()
         if asked.sealed_now(request.level):
             self.sealed_gradients = request.sealed_gradients
@@ -254,6 +234,7 @@ class PassiveRows:
         self.status[:, 0] = LOWEST
         self.sizes = np.ones(n_trees, np.int64)
         self.cuts: list[Cuts] = []
+        self.paths = OwnPaths(n_trees)
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
         """The sides that were told at nodes of the lowest level."""
         self.sealed_gradients = b""
@@ -279,6 +260,7 @@ class PassiveRows:
         self._check_told(nodes, left)
         moved = [part.divide_by(nodes, moves.child, sides) for part, sides in zip(self.parts, left, strict=True)]
         self._check_rows(moved[0])
+        self.paths.move(nodes, moves.child)
         self.status[self.status >= LOWEST] = LEAF
         self.status[tree, nodes.node] = CUT
         self.status[tree, moves.child] = self.status[tree, moves.child + 1] = LOWEST
@@ -320,6 +302,7 @@ class PassiveRows:
         self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
         self._count_sides(sum(map(len, left)))
         self.cuts.append(cuts)
+        self.paths.cut(nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         self.told |= {place: list(sides) for place, sides in zip(places, by_node, strict=True)}
         return Sides(np.packbits(np.concatenate(left), bitorder="little"))
@@ -332,6 +315,7 @@ class PassiveRows:
         self.told_sides += n
         if self.told_sides > REPEATS * n_trees * self.params.n_estimators * self.params.max_depth * rows:
             raise PrivacyError("The active party asks for more sides than the trees of the run have; this party stops.")
+        self.terms.check_given(self.told_sides, self.carried)
 
     def _check_places(self, cuts: Cuts) -> None:
         """Each cut must be one of this party's own grid; checked as if it were alone in a tree of its own."""
@@ -350,7 +334,7 @@ class PassiveRows:
             raise ProtocolError("The active party ends another round than this one.")
         self._check_whole()
         if not self.finished:
-            self.kept.append(OwnCuts(self.round, tuple(self.cuts)))
+            self.kept.append(OwnCuts(self.round, tuple(self.cuts), tuple(self.paths.after)))
             self.reached = max(self.reached, len(self.kept))
             if self.keeps is not None:
                 self.keeps.append(self.kept[-1])
@@ -361,7 +345,7 @@ class PassiveRows:
         """A round that the plan grows without this party, which learns only that there was one."""
         if not self.terms.asked(round_):
             self._check_round(round_)
-            self.round, self.cuts, self.finished = round_, [], False
+            self.round, self.cuts, self.paths, self.finished = round_, [], OwnPaths(0), False
 
     def part(self, request: KeepPart, party: str, columns: tuple[Column, ...]) -> Part:
         """The party's part of the model: its own thresholds, which nobody else has."""
@@ -371,7 +355,8 @@ class PassiveRows:
         thresholds = np.where(numeric, self.grid.thresholds(cuts.column, cuts.bin), np.float32(0))
         sets = np.where(numeric[:, None], np.uint64(0), cuts.left_bins)
         own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
-        return Part(request.model, party, request.first, columns, *own, self.hides)
+        after = None if self.hides else after_of(self.kept, n_trees, request.n_trees)
+        return Part(request.model, party, request.first, columns, *own, self.hides, after)
 
 
 def rows_digest(plan: Plan, table: Table | None) -> bytes:

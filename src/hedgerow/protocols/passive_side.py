@@ -7,6 +7,7 @@ Gives away only what `messages` lists; how many sums and sides is in the party's
 """
 
 import hashlib
+import hmac
 from collections.abc import Callable
 from typing import Literal
 
@@ -14,15 +15,15 @@ import msgspec
 
 from hedgerow import messages as m
 from hedgerow import parts
-from hedgerow.errors import DataError, ProtocolError
+from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.plan import Plan
 from hedgerow.policy import Policy
 from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.journal import Journal
 from hedgerow.protocols.own_cuts import Keeps, grid_digest
-from hedgerow.protocols.own_sets import Tables
-from hedgerow.protocols.passive import GAVE, PassiveRows, Terms, passive_rows, rows_digest
+from hedgerow.protocols.own_sets import Counts, Tables
+from hedgerow.protocols.passive import GAVE, PassiveRows, passive_rows, rows_digest
+from hedgerow.protocols.passive_terms import Terms
 from hedgerow.protocols.request_sizes import most_request
 from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
@@ -38,9 +39,10 @@ class PassiveSide:
     """A passive party's answers; `rows` are there once the active party has asked for columns."""
 
     def __init__(
-        self, name: str, plan: Plan, policy: Policy, journal: Journal, threads: int, keeps: Keeps | None, durable: bool
+        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: Keeps | None, durable: bool
     ) -> None:
-        self.name, self.plan, self.policy, self.journal = name, plan, policy, journal
+        self.name, self.plan, self.policy = name, plan, policy
+        self.journal, self.ledger = counts
         self.threads, self.keeps, self.durable = threads, keeps, durable
         self.rows: PassiveRows | None = None
         self.present: tuple[int, ...] = ()
@@ -72,7 +74,8 @@ class PassiveSide:
 
     def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
         own, valid = tables
-        if (request.rows, request.held_out) != (rows_digest(self.plan, own), rows_digest(self.plan, valid)):
+        told, right = request.rows + request.held_out, rows_digest(self.plan, own) + rows_digest(self.plan, valid)
+        if not self.ledger.guess(told, hmac.compare_digest(told, right)):
             raise DataError(
                 "The rows of this party are not those of the active party, in the same order; align them by their ids "
                 '(align = "private").'
@@ -83,10 +86,10 @@ class PassiveSide:
             rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
             self._check_grid(rows)
             self.rows = rows
-        told = rows.describe()
+        columns = rows.describe()
         if self.policy.tell_columns == "codes":
-            return told
-        return m.NamedColumns(told.n_values, told.has_missing, told.categorical, own.names)
+            return columns
+        return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
 
     def _check_grid(self, rows: PassiveRows) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
@@ -106,10 +109,19 @@ class PassiveSide:
             self.policy.min_child_rows,
             self._given("sums"),
             self._given("sides"),
-            self.policy.most_classes if self.plan.goal.objective is None else 1,
+            self._most_trees,
             self.policy.min_bin_rows,
+            self._given("bits"),
+            self.policy.most_sides,
+            self.policy.most_bits,
             len(self.plan.answering) - 1,
         )
+
+    @property
+    def _most_trees(self) -> int:
+        """Trees of a round: one for numbers and for two classes; of more, the active party's word has a limit."""
+        classes = self.policy.most_classes if self.plan.goal.objective is None else 1
+        return classes if classes > 2 else 1
 
     @property
     def _goes_on(self) -> bool:
@@ -119,8 +131,8 @@ class PassiveSide:
         present = [self.plan.names[number] for number in self.present]
         return self.name in asked(self.plan, round_, present)
 
-    def _given(self, what: Literal["sums", "sides"]) -> int:
-        """Sums that this party gave in this run before, or sides that it told, by its log."""
+    def _given(self, what: Literal["sums", "sides", "bits"]) -> int:
+        """Sums that this party gave in this run before, sides that it told, or bits of sums, by its log."""
         run = self.journal.run
         return sum(line[what] for line in self.journal.log.lines() if line["event"] == GAVE and line["run"] == run)
 
@@ -129,6 +141,11 @@ class PassiveSide:
         digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
         if not self._goes_on and self.journal.differs(SIZES, digest):
             raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        if request.n_trees > self._most_trees:
+            raise PolicyError(
+                f"The active party grows {request.n_trees} trees a round, one a class, where the plan and this party's "
+                f"policy allow {self._most_trees} (most_classes)."
+            )
         done = rows.begin(request)
         if not self._goes_on:
             self.journal.settle(SIZES, digest)

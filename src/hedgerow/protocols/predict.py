@@ -17,8 +17,10 @@ Cuts of its own columns the active party takes by itself, so that a path is aske
 party's. A row that a party does not have goes the default way at that party's cuts: the learned direction of missing
 values, left if none was learnt. A great many rows go in batches, so that messages stay small.
 
-A passive party (`answering`) checks that cuts are its own, that rows are ones it was asked about and has, and that a
-row goes down a tree. It does not know the tree: an active party that cheats can ask about cuts off a row's path.
+A passive party (`answering`) checks that cuts are its own, that rows are ones it was asked about and has, and that each
+cut is the next of its own after what it told of the row in that tree. So an active party that cheats learns one path of
+a tree each time that it names a row; which one, it chooses at its own cuts. Where the owner was never told its nodes
+(hidden rows), and with parts of older versions, it can ask about all of a party's cuts.
 """
 
 from collections.abc import Callable, Sequence

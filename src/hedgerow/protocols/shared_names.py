@@ -44,8 +44,8 @@ from hedgerow.protocols import left_out
 from hedgerow.protocols.agreeing import Common as Agreed
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import COLUMNS, Tell, silent
-from hedgerow.protocols.journal import Journal, Log
-from hedgerow.protocols.own_sets import Aligning, Alignment, Common
+from hedgerow.protocols.journal import Log
+from hedgerow.protocols.own_sets import Aligning, Alignment, Common, Counts
 from hedgerow.protocols.secure_sum import Circle
 
 SETTLED = "the columns that all parties have"
@@ -125,12 +125,12 @@ class OwnNames:
         name: str,
         own_columns: tuple[Column, ...],
         threads: int,
-        journal: Journal,
+        counts: Counts,
         tell: Tell = silent,
         note: Tell = silent,
     ) -> None:
-        self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, journal, tell, note
-        self.alignment = Alignment(plan, name, COLUMNS, threads, tell)
+        self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, counts.journal, tell, note
+        self.alignment = Alignment(plan, name, COLUMNS, threads, counts, tell)
         self.common: tuple[Column, ...] | None = None
 
     def introduced(self, secrets: Mapping[int, bytes]) -> None:

@@ -24,8 +24,9 @@ from hedgerow.protocols.ciphers import cipher_of
 from hedgerow.protocols.hidden import HiddenRows
 from hedgerow.protocols.journal import Journal, Log
 from hedgerow.protocols.learnt_bins import LearntBins
+from hedgerow.protocols.ledger import Ledger
 from hedgerow.protocols.noted_rows import NotedRows
-from hedgerow.protocols.own_sets import OwnSets
+from hedgerow.protocols.own_sets import Counts, KeepsPlaces, OwnSets
 from hedgerow.protocols.passive import rows_digest
 from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.secure_sum import Circle
@@ -42,13 +43,16 @@ class Active:
 
     own_table: Table
     own_valid: Table | None = None
+    keeps: KeepsPlaces | None = None
+    """Where it keeps which of its rows are common."""
 
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
     """The active party's side of the alignment; nothing is said."""
     _check_labels(plan, own.own_table)
     tables = (own.own_table, own.own_valid if plan.goal.follow else None)
-    return OwnSets(plan, plan.active, tables, threads, Journal(log, plan.digest.hex()), tell)
+    counts = Counts(Journal(log, plan.digest.hex()), Ledger(log))
+    return OwnSets(plan, plan.active, tables, threads, counts, tell, own.keeps)
 
 
 def aligned(circle: Circle, sets: OwnSets, note: Tell) -> Active:

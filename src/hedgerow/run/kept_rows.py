@@ -2,8 +2,8 @@
 
 The active party: the score of each of its rows after the last complete tree, in two files that take turns, so that one
 of them always fits the checkpoint; and what it has learnt of the others' bins. A passive party: its own cuts of every
-complete round, in a file that only grows.
-Neither is ever said to anybody: scores come from labels, cuts are the party's own.
+complete round, in a file that only grows. Both: which of their rows all parties have, where that was found by ids.
+None of it is ever said to anybody: scores come from labels, cuts and rows are the party's own.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from hedgerow.protocols.own_cuts import OwnCuts
 from hedgerow.run.records import appended, records_of
 from hedgerow.trees.splits import Cuts, Nodes
 
-SCORES, CUTS, LEARNT = "scores", "cuts", "learnt"
+SCORES, CUTS, LEARNT, COMMON = "scores", "cuts", "learnt", "common"
 PRIVATE = 0o600
 
 
@@ -80,6 +80,44 @@ def _ensure(holds: bool) -> None:
         raise ValueError("not what was kept")
 
 
+class _Places(msgspec.Struct, frozen=True, array_like=True):
+    plan: bytes
+    n_rows: int
+    places: bytes
+
+
+class PlacesFile:
+    """Which rows of a party all parties have, so that a process that was killed need not align its rows again."""
+
+    def __init__(self, folder: Path, plan: bytes) -> None:
+        self.folder, self.plan = folder, plan
+
+    def read(self, held_out: bool, n_rows: int) -> NDArray[np.int64] | None:
+        """Their places in a table of so many rows, in order; None if they were not found yet, or in another table."""
+        place = self._place(held_out)
+        try:
+            content = place.read_bytes() if place.exists() else b""
+            if not content:
+                return None
+            kept = msgspec.msgpack.decode(content[32:], type=_Places)
+            _ensure(hashlib.sha256(content[32:]).digest() == content[:32])
+            places = np.frombuffer(kept.places, np.int64)
+        except OSError as error:
+            raise RunError(f"Cannot read {place}: {error.strerror or error}.") from None
+        except (ValueError, msgspec.DecodeError):
+            raise RunError(f"{place} is damaged; begin a new run in another folder.") from None
+        fits = (kept.plan, kept.n_rows) == (self.plan, n_rows) and ((places >= 0) & (places < n_rows)).all()
+        return places if fits else None
+
+    def write(self, held_out: bool, n_rows: int, places: NDArray[np.int64]) -> None:
+        """Keep them, whole or not at all."""
+        payload = msgspec.msgpack.encode(_Places(self.plan, n_rows, np.ascontiguousarray(places, np.int64).tobytes()))
+        write_whole(self._place(held_out), hashlib.sha256(payload).digest() + payload, RunError, PRIVATE)
+
+    def _place(self, held_out: bool) -> Path:
+        return self.folder / (f"{COMMON}.validation" if held_out else COMMON)
+
+
 class _Cuts(msgspec.Struct, frozen=True, array_like=True):
     tree: bytes
     node: bytes
@@ -94,6 +132,7 @@ class _Round(msgspec.Struct, frozen=True, array_like=True):
     plan: bytes
     round: int
     cuts: tuple[_Cuts, ...]
+    after: tuple[bytes, ...] = ()
 
 
 class CutsFile:
@@ -111,7 +150,8 @@ class CutsFile:
             for raw in records:
                 told = msgspec.msgpack.decode(raw, type=_Round)
                 _ensure(told.plan == self.plan and 0 <= told.round <= len(kept))
-                kept[told.round :] = [OwnCuts(told.round, tuple(map(_cuts, told.cuts)))]
+                after = tuple(np.frombuffer(raw, np.int64) for raw in told.after)
+                kept[told.round :] = [OwnCuts(told.round, tuple(map(_cuts, told.cuts)), after)]
         except OSError as error:
             raise RunError(f"Cannot read {self.path}: {error.strerror or error}.") from None
         except (ValueError, msgspec.DecodeError):
@@ -121,7 +161,8 @@ class CutsFile:
     def append(self, own: OwnCuts) -> None:
         """Write one more round; when this returns, it would outlast a loss of power."""
         cuts = tuple(_Cuts(*(np.ascontiguousarray(array).tobytes() for array in (*c.nodes, *c[1:]))) for c in own.cuts)
-        payload = msgspec.msgpack.encode(_Round(self.plan, own.round, cuts))
+        after = tuple(np.ascontiguousarray(codes).tobytes() for codes in own.after)
+        payload = msgspec.msgpack.encode(_Round(self.plan, own.round, cuts, after))
         try:
             file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
             try:

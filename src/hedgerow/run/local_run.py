@@ -20,7 +20,7 @@ from hedgerow.protocols.driving import State
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
 from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
-from hedgerow.run.kept_rows import CUTS, CutsFile
+from hedgerow.run.kept_rows import CUTS, CutsFile, PlacesFile
 from hedgerow.run.manifest import About
 from hedgerow.run.method_keys import BASELINES
 from hedgerow.run.progress import Progress, Recorder, Say, Watch
@@ -139,7 +139,7 @@ def _federated(local: _Local) -> Outcome:
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
                 checkpoint.state, keeping(folder, checkpoint), local.notes,
                 _kept_cuts(folder, plan, named), local.parts, notes_bins=True, tell=local.options.say,
-                log=_NamedLog(folder.log, plan, named),
+                log=_NamedLog(folder.log, plan, named), places=_kept_places(folder, plan, named),
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
@@ -153,6 +153,14 @@ def _kept_cuts(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, CutsFile
     if not plan.active:
         return {}
     return {name: CutsFile(folder.path / "parties" / name / CUTS, named.digest) for name in plan.answering}
+
+
+def _kept_places(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PlacesFile]:
+    """Where the parties keep which of their rows are common."""
+    if plan.align != "private":
+        return {}
+    places = {name: folder.path / "parties" / name for name in plan.answering} | {plan.active: folder.path}
+    return {name: PlacesFile(place, named.digest) for name, place in places.items()}
 
 
 class _NamedLog:

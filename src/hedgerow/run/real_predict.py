@@ -25,6 +25,7 @@ from hedgerow.protocols.own_sets import texts_of
 from hedgerow.protocols.predict import ask, plan_of, present_of
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.run.folder import open_folder
+from hedgerow.run.ledger_file import opened
 from hedgerow.run.manifest import About
 from hedgerow.run.meeting import (
     ca_of,
@@ -54,6 +55,8 @@ class Options:
     say: Say = lambda _: None
     absent: tuple[str, ...] = ()
     """Parties that are not asked, at whose cuts all rows go the default way."""
+    ledger: Path | None = None
+    """Where a party that answers counts rows over all predictions; None: its log, which each prediction has anew."""
 
 
 def predict_together(run: RunFile, model: Model, own_table: Table, identity: Identity, options: Options) -> Leaves:
@@ -97,8 +100,8 @@ def answer(run: RunFile, own: Keeper, options: Options) -> Path:
     own.check()
     place = options.folder or _fresh(run.folder, f"{own.name}-predict")
     about = About(run.name, "party", own.name, plan.method, plan.text)
-    with closing(open_folder(place, about, False)) as folder:
-        party = Answering(replace(own, policy=policy, log=folder.log))
+    with closing(open_folder(place, about, False)) as folder, opened(options.ledger) as ledger:
+        party = Answering(replace(own, policy=policy, log=folder.log, ledger=ledger))
         ca = ca_of(settings)
         options.say(f"Calling the driver at {settings.address}.")
         serve(

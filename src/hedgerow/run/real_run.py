@@ -28,7 +28,8 @@ from hedgerow.protocols.vertical_run import Active
 from hedgerow.run import manifest, tables
 from hedgerow.run.checkpoint import Checkpoint
 from hedgerow.run.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
-from hedgerow.run.kept_rows import CUTS, CutsFile
+from hedgerow.run.kept_rows import CUTS, CutsFile, PlacesFile
+from hedgerow.run.ledger_file import opened
 from hedgerow.run.local_run import keeping, losses_of
 from hedgerow.run.manifest import About
 from hedgerow.run.meeting import (
@@ -88,7 +89,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     settings = settings_of(run)
     check_own(identity, plan.coordinator, f"[[party]] {plan.active!r}" if plan.active else "[driver]", settings)
     check_folder(place, options.resume)
-    active = _active(run, plan, own, options)
+    active = _active(run, plan, own, options, PlacesFile(place, plan.digest))
     data = {} if active is None else {plan.active: _digest(active.own_table, active.own_valid)}
     about = About(run.name, "driver", plan.active or "driver", run.method, plan.text, data)
     with (
@@ -107,7 +108,7 @@ def drive(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         return _driven(folder, plan, model, state, checkpoint.seconds, notes)
 
 
-def _active(run: RunFile, plan: Plan, own: Own | None, options: Options) -> Active | None:
+def _active(run: RunFile, plan: Plan, own: Own | None, options: Options, places: PlacesFile) -> Active | None:
     """The active party's tables; a driver without data has none."""
     if not plan.active:
         if own is not None:
@@ -118,7 +119,7 @@ def _active(run: RunFile, plan: Plan, own: Own | None, options: Options) -> Acti
     run.check_cipher()
     _check_followed(plan, own.valid)
     table, valid = _own_tables(run, plan.active, own, options.say)
-    return Active(table, valid)
+    return Active(table, valid, places)
 
 
 def _own_tables(run: RunFile, name: str, own: Own, say: Say) -> tuple[Table, Table | None]:
@@ -156,6 +157,8 @@ class Joining:
     valid: Source | None
     identity: Identity
     policy: Policy
+    ledger: Path | None = None
+    """What this owner counts over all its runs; None: the run's own log."""
 
     @property
     def own(self) -> Own:
@@ -178,14 +181,18 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     rows = _digest(table, valid)
     about = About(run.name, "party", own.name, run.method, plan.text)
     other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
-    with closing(open_folder(place, about, None, options.say, other_rows)) as folder:
+    with (
+        closing(open_folder(place, about, None, options.say, other_rows)) as folder,
+        opened(own.ledger) as ledger,
+    ):
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
         keeps = CutsFile(folder.path / CUTS, plan.digest) if plan.active else None
         notes, say = list[str](), options.say
         owner = Owner(
-            own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, say, noting(notes, say)
-        )
+            own.name, table, valid, policy, own.identity, folder.log, revoked, True, keeps, say, noting(notes, say),
+            ledger, PlacesFile(folder.path, plan.digest),
+        )  # fmt: skip
         content = _served(owner, plan, settings, folder, options)
         beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
         folder.finish({kept_file(run): content}, beside)

@@ -22,7 +22,7 @@ from hedgerow.protocols.aligned import Tell, silent
 from hedgerow.protocols.driving import Driver, State, run
 from hedgerow.protocols.journal import Log, NoLog
 from hedgerow.protocols.own_cuts import Keeps
-from hedgerow.protocols.own_sets import texts_of
+from hedgerow.protocols.own_sets import KeepsPlaces, texts_of
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.unsummed import Begun, worked_out
 from hedgerow.protocols.vertical_run import Active
@@ -58,6 +58,8 @@ class Simulation:
     tell: Tell = silent
     log: Log = NoLog()  # noqa: RUF009  # it holds nothing
     """The driver's own."""
+    places: Mapping[str, KeepsPlaces] = field(default_factory=dict)
+    """Where the parties of a vertical run keep which of their rows are common."""
 
 
 def members(names: Sequence[str]) -> tuple[tuple[Member, ...], dict[str, Identity]]:
@@ -129,10 +131,11 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     for name in plan.answering:
         identity = sim.identities[name]
         tables, log, keeps = (sim.parties[name], sim.valid.get(name)), sim.logs.get(name), sim.keeps.get(name)
-        owner = Owner(name, *tables, ALLOW_ALL, identity, log, keeps=keeps)
+        owner = Owner(name, *tables, ALLOW_ALL, identity, log, keeps=keeps, places=sim.places.get(name))
         begin[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).begin)
     corridor = Corridor(InProcess(begin, partial(worked_out, threads=sim.threads)), sim.listeners)
-    own = Active(sim.parties[plan.active], sim.valid.get(plan.active)) if plan.active else None
+    active = plan.active
+    own = Active(sim.parties[active], sim.valid.get(active), sim.places.get(active)) if active else None
     driver = Driver(
         plan,
         corridor,

@@ -169,6 +169,7 @@ class Calling:
                 message = read_from_driver(raw)
                 try:
                     self._take(line, message)
+                    stream.known = line.welcomed
                 except ProtocolError as error:
                     self._refuse(line, message, error, stream)
                     raise

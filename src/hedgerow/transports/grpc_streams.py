@@ -16,6 +16,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, IdentityError, MissingExtra, PrivacyError, ProtocolError, RunError
 from hedgerow.identity import Identity
+from hedgerow.transports import connections
 from hedgerow.transports.frames import MOST_MESSAGE, short
 
 _NEVER_IN_TLS12 = "ECDHE-PSK-CHACHA20-POLY1305"
@@ -34,6 +35,17 @@ class Shut(Broken):
 
 class Occupied(IdentityError):
     """Another process with the same certificate is connected."""
+
+
+_REFUSALS: dict[type[HedgerowError], str] = {
+    Occupied: "What listens at {address} already has a stream from a process with this party's certificate; stop one "
+    "of the two processes.",
+    IdentityError: "What listens at {address} does not accept this party's certificate: it is not pinned in the plan, "
+    "out of date, revoked, or another party's; ask the driver's operator, whose output says which.",
+    ProtocolError: "What listens at {address} refuses this party's greeting: it drives another run, or has another "
+    "release of hedgerow; compare the run files and the releases.",
+}
+"""What a party says of a status before it knows whose it is."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +104,8 @@ def listen(
         except HedgerowError as error:
             context.abort(_status(grpc, error), short(str(error)))
 
-    server = grpc.server(
-        _Daemons(), options=[*_LENGTHS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=most_streams
-    )
+    options = [*_LENGTHS, *connections.limits(most_streams), ("grpc.so_reuseport", 0)]
+    server = grpc.server(_Daemons(), options=options, maximum_concurrent_rpcs=most_streams)
     handler = grpc.stream_stream_rpc_method_handler(stream)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, {_METHOD: handler}),))
     credentials = grpc.ssl_server_credentials([identity.pem()], ca, require_client_auth=True)
@@ -166,7 +177,13 @@ def _status(grpc: Any, error: HedgerowError) -> Any:
 
 
 class Dialled:
-    """A stream to the driver, seen from a party: iterate over its messages; raises Broken or what the driver said."""
+    """A stream to the driver, seen from a party: iterate over its messages; raises Broken or why the driver ended it.
+
+    Whoever listens at the address chooses the text of a status. Until `known` is set, which is when the welcome of the
+    pinned driver was verified, none of it goes into an error: a terminal or a log would show a stranger's words.
+    """
+
+    known = False
 
     def __init__(
         self, address: str, identity: Identity, ca: bytes, server_name: str | None, outgoing: Iterator[bytes]
@@ -196,15 +213,17 @@ class Dialled:
 
     def _what_happened(self) -> HedgerowError:
         codes, code, details = self._grpc.StatusCode, self._call.code(), self._call.details() or ""
-        if code == codes.ALREADY_EXISTS:
-            return Occupied(details)
-        if code in (codes.UNAUTHENTICATED, codes.PERMISSION_DENIED):
-            return IdentityError(details)
-        if code == codes.FAILED_PRECONDITION:
-            return ProtocolError(details)
         if code == codes.UNIMPLEMENTED:
             return ProtocolError(f"What listens at {self._address} is not a driver of hedgerow; check the address.")
-        return _trouble(self._address, details)
+        kind = {
+            codes.ALREADY_EXISTS: Occupied,
+            codes.UNAUTHENTICATED: IdentityError,
+            codes.PERMISSION_DENIED: IdentityError,
+            codes.FAILED_PRECONDITION: ProtocolError,
+        }.get(code)
+        if kind is None:
+            return _trouble(self._address, details)
+        return kind(short(details) if self.known else _REFUSALS[kind].format(address=self._address))
 
 
 def _trouble(address: str, details: str) -> HedgerowError:
