@@ -88,7 +88,7 @@ def test_a_party_says_how_its_own_file_is_written(tmp_path, made):
     said = CliRunner().invoke(app, world.words("bob")).stderr.splitlines()
     assert said[0] == f"{file} uses ';' between fields and ',' for decimals."
     said = CliRunner().invoke(app, world.words("bob", "--delimiter", ";", "--decimal", ",", "--ignore", "a")).stderr
-    assert "The rows are not those with which this party joined the run" in said, "a column less"
+    assert "had stopped before its first tree was complete" in said, "a column less"
     assert "--delimiter must be one sign" in refused(*world.words("bob", "--delimiter", "ab"))
 
 

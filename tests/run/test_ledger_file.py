@@ -68,7 +68,7 @@ def test_it_is_its_owners_alone_and_lies_beside_the_key(path):
 def test_the_log_of_a_run_is_no_ledger(path):
     AuditLog(path, "a run", "north").close()
     with (
-        pytest.raises(RunError, match=r"of another run or of another party; .* may lie elsewhere \(--ledger\)"),
+        pytest.raises(RunError, match=r"of another party, 'north', .* may lie elsewhere \(--ledger\)"),
         opened(path),
     ):
         pass
