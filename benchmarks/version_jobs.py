@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow import GBDTClassifier, Horizontal, Lattice, Paillier, SecureAggregation, Vertical, _native, partition
 
-PROOFS = ("prove", "proven")
+PROOFS = ("prove", "proven", "roots", "raised")
 """Native functions whose names have one of these are proofs."""
 proving = 0.0
 
@@ -36,13 +36,12 @@ def jobs() -> dict[str, Callable[[], None]]:
     """What is timed, by name."""
     wide, tall, small = table(20_000, 12), table(100_000, 10), table(3000, 6)
     by_rows, by_columns = partition.rows(*wide, n=3), partition.columns(*wide, n=2)
-    few, opener = partition.columns(*small, n=2), partition.rows(*small, n=3)
-    first = next(iter(opener))
-    sealed = Horizontal(privacy=Lattice(), opener=first)
+    few = partition.columns(*small, n=2)
+    sealed = Horizontal(privacy=Lattice(), opener=next(iter(by_rows)))
     return {
         "pooled": lambda: fitted(None, tall, 40, 6),
         "masked": lambda: fitted(Horizontal(privacy=SecureAggregation()), (by_rows,), 40, 6),
-        "opener": lambda: fitted(sealed, (opener,), 3, 3),
+        "opener": lambda: fitted(sealed, (by_rows,), 4, 6),
         "lattice": lambda: fitted(Vertical(privacy=Lattice()), (by_columns,), 6, 6),
         "lattice, link": lambda: fitted(Vertical(privacy=Lattice(100.0)), (by_columns,), 3, 6),
         "hidden rows": lambda: fitted(Vertical(privacy=Lattice(), hidden_rows=True), (by_columns,), 2, 4),
