@@ -154,6 +154,10 @@ class AllowedRows:
                 raise ProtocolError(f"Party {party!r} did not say which cuts leave rows enough on both sides.")
             self._told[party] = told
 
+    def told(self, party: str) -> tuple[Bools, Ints] | tuple[()]:
+        """What a party told of this step; nothing where the plan has no bound."""
+        return self._told.get(party, ())
+
     def rows(self, party: str, nodes: Nodes, total: Ints) -> Ints:
         """Numbers of rows a node and bin that allow the cuts that this party allows, for nodes of so many rows."""
         at = [self._at[key] for key in zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True)]

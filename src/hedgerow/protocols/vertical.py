@@ -232,7 +232,7 @@ class VerticalRows:
         """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
         out = self._joined(own, opened)
         if opened:
-            self.before.hear({party: (sums,) for party, sums in opened.items()})
+            self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
             self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
         return out
 

@@ -178,7 +178,7 @@ def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(circle: Circle, ready: Ready, before: Common | None = None) -> Joint:
+def columns_of_all(circle: Circle, ready: Ready, said: SaidBefore, before: Common | None = None) -> Joint:
     """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
     plan, held_out = circle.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
@@ -187,6 +187,7 @@ def columns_of_all(circle: Circle, ready: Ready, before: Common | None = None) -
         if not isinstance(answer, OwnColumns):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
         _check_columns(party, answer)
+        said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
         told[party] = answer
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
