@@ -299,8 +299,11 @@ class PassiveRows:
         self._check_places(cuts)
         left = [part.sides(cuts) for part in self.parts]
         ends = [np.cumsum(part.sizes(nodes))[:-1] for part in self.parts]
-        self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        # From here on a refusal tells of own rows: it counts, and the round cannot go on, else cuts could be tried out.
+        self.underway = True
         self._count_sides(sum(map(len, left)))
+        self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        self.underway = False
         self.cuts.append(cuts)
         self.paths.cut(nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
