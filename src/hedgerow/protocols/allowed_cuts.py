@@ -80,6 +80,10 @@ class CutPlaces:
         """Of all that is told of so many nodes."""
         return (nodes * self.n_bits + 7) // 8 + 8 * nodes * len(self.categories)
 
+    def room(self, nodes: int, n_rows: int) -> int:
+        """Bits that what is told of so many nodes has room for: a number of rows is one of a table of so many."""
+        return nodes * (self.n_bits + len(self.categories) * n_rows.bit_length())
+
     def told(self, own_counts: Ints, fewest: int) -> tuple[NDArray[np.uint8], Ints]:
         """What becomes known of these rows a node and bin, each node's total last: bits, and rows of categories."""
         counts, total = own_counts[:, :-1], own_counts[:, -1:]
@@ -142,6 +146,10 @@ class AllowedRows:
         """Of the longest answer, sums aside; nothing is told where the plan has no bound."""
         n = len(with_siblings(nodes).node)
         return max(places.n_bytes(n) for places in self.places.values()) if self.fewest > 1 else 0
+
+    def room(self, party: str, nodes: Nodes, n_rows: int) -> int:
+        """Bits that a party's answer about these nodes has room for, sums aside."""
+        return self.places[party].room(len(with_siblings(nodes).node), n_rows) if self.fewest > 1 else 0
 
     def hear(self, nodes: Nodes, answers: Mapping[str, Answer]) -> None:
         """What was told with the sums of these nodes."""
