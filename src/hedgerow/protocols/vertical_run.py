@@ -36,6 +36,9 @@ from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
 
+MOST_TOLD_BINS = 1 << 24
+"""Of all columns of a party, by its word: what is kept of each here takes some 40 bytes, before any sum."""
+
 
 @dataclass(frozen=True, eq=False)
 class Active:
@@ -233,6 +236,11 @@ def _check_columns(party: str, told: OwnColumns) -> None:
         alike = alike and all(told.names) and len(told.names) == len(set(told.names)) == n
     if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
         raise ProtocolError(f"Party {party!r} described columns that cannot be.")
+    if int((told.n_values + told.has_missing).sum()) > MOST_TOLD_BINS:
+        raise ProtocolError(
+            f"Party {party!r} described columns of more than {MOST_TOLD_BINS:,} bins together; it has to give fewer "
+            "columns, or the plan fewer bins (max_bin)."
+        )
 
 
 def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
