@@ -152,6 +152,22 @@ def test_rows_and_tables_without_a_seed_are_refused_where_the_key_holder_alone_s
     assert secret.public.read_slots(sent.encode(), by_anybody, 2)
 
 
+def test_entries_that_lie_in_coefficients_need_a_seed_too() -> None:
+    table = SlotsPlan(rows=2, entries=30, bound=7, sums_only=True, by_holder=True)
+    assert KEY.public.in_coefficients(table)
+    values = np.ones((2, 30), np.int64)
+    with pytest.raises(ParameterError, match="lets nobody but the key holder seal"):
+        KEY.public.seal_slots(values, table)
+    sealed = KEY.seal_slots(values, table)
+    rows = sealed.sealed
+    head = replace(rows.head, kind=wire.ROWS)
+    unseeded = _native.lattice_add_rows(rows.sealed, rows.sealed, True, head.encode(rows.layout), 1)
+    front = sealed.encode()[: -len(rows.encode())]
+    with pytest.raises(CipherError, match="without a seed"):
+        KEY.public.read_slots(front + unseeded, table, 30)
+    assert KEY.public.read_slots(sealed.encode(), table, 30)
+
+
 def test_rows_sealed_by_one_party_alone_are_not_added_up() -> None:
     with pytest.raises(ParameterError, match="has one part"):
         RowsPlan(rows=1, bounds=(1,), groups=1, parts=2, by_holder=True)

@@ -158,6 +158,29 @@ def test_the_bits_follow_the_rows_where_these_decide():
     assert one != other
 
 
+def counted(monkeypatch=None):
+    """Bits that both sides say were given beside the sums themselves, by party."""
+    if monkeypatch is not None:
+        monkeypatch.setattr(CutPlaces, "room", lambda *_: 0)
+    fed, _ = federation(min_child_rows=9, protection="lattice", n_estimators=2)
+    state = fed.run(notes_bins=True)[1]
+    carried = {name: party.passive.carried for name, party in fed.parties.items()}
+    assert {name: bits for name, (_, bits) in state.learnt.opened.items()} == carried
+    return fed, carried
+
+
+def test_both_sides_count_what_is_told_with_the_sums_among_the_bits_that_were_given(monkeypatch):
+    fed, carried = counted()
+    sums = counted(monkeypatch)[1]  # the sabotage: only the sums count
+    for name in carried:
+        told = [heard.message for heard in fed.of("AllowedSums") if heard.sender == name]
+        n_categories = sum(len(answer.counts) for answer in told)
+        assert n_categories
+        n_bits = sum(8 * len(answer.allowed) for answer in told)
+        beside = carried[name] - sums[name] - n_categories * (300).bit_length()
+        assert n_bits - 8 * len(told) < beside <= n_bits
+
+
 # What is not believed
 
 replace = msgspec.structs.replace

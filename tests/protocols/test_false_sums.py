@@ -27,12 +27,13 @@ AT_THE_CUT = "'party2' gave sums of a cut that are not those of the rows that it
 IN_BINS = "gave sums that the rows of the node cannot have"
 IN_CHILDREN = "gave sums of bins in which, by the sides that it told, the node has no rows"
 AGAIN = "'party2' says something else of the same rows than before"
+OTHERS = "'party2' describes other columns than before"
 
 
 def off(monkeypatch, *checks):
     """The active party believes what it is told."""
     for check in checks:
-        monkeypatch.setattr(SaidBefore if check == "hear" else ClaimedSums, check, lambda *_: None)
+        monkeypatch.setattr(SaidBefore if hasattr(SaidBefore, check) else ClaimedSums, check, lambda *_: None)
 
 
 # Honest parties
@@ -286,9 +287,9 @@ def going(fed, party="party2"):
     return Lossy(fed, lose), lost
 
 
-def two_parties(n_estimators=3):
+def two_parties(n_estimators=3, **more):
     table = Table.of(values(300)[0], labels("two", values(300)[1]))
-    params = params_of(n_estimators=n_estimators, max_depth=2)
+    params = params_of(n_estimators=n_estimators, max_depth=2, **more)
     parties = partition.columns(table, share=[[4], [0, 1, 2, 3]])
     table = table.aligned([column for party in parties.values() for column in party.columns])
     fed = Federation(parties, params, method="vertical", protection="plain", active="party1")
@@ -320,8 +321,111 @@ def test_it_would_be_believed_by_a_party_that_does_not_remember(monkeypatch):
     assert lost
 
 
-def test_an_honest_party_that_was_lost_says_the_same_again():
-    fed, pooled = two_parties()
+def choosy(monkeypatch, fed):
+    """Its sums stay; at the root of the second tree it allows its columns but the first, then again all of them."""
+    honest = PassiveRows._allowed
+
+    def allowed(self, nodes):
+        bits, rows = honest(self, nodes)
+        if (self.round, self.level) == (1, 1) and not vars(self).setdefault("lied", False):
+            self.lied, some = True, np.unpackbits(bits, count=self.places.n_bits, bitorder="little")
+            some[self.places.column[np.concatenate([self.places.either, self.places.beside])] == 0] = 0
+            bits = np.packbits(some, bitorder="little")
+        return bits, rows
+
+    monkeypatch.setattr(PassiveRows, "_allowed", allowed)
+
+
+def test_it_cannot_allow_other_cuts_either_and_so_ask_which_of_them_comes_next(monkeypatch):
+    fed, _ = two_parties(min_child_rows=9)
+    transport, lost = going(fed)
+    choosy(monkeypatch, fed)
+    with pytest.raises(PrivacyError, match=AGAIN):
+        fed.model(transport=transport)
+    assert lost
+
+
+def test_other_cuts_would_be_allowed_to_who_does_not_remember(monkeypatch):
+    off(monkeypatch, "hear")
+    fed, pooled = two_parties(min_child_rows=9)
+    transport, lost = going(fed)
+    choosy(monkeypatch, fed)
+    assert same(fed.whole(transport=transport), pooled)
+    assert lost
+    cuts = [heard.message.cuts.column[0] for heard in fed.of("AskSides") if step(m.AskSides, 1, 1)(heard.message)]
+    assert len(set(cuts)) == 2
+
+
+def regrouped(fed):
+    """The rows of three of four sets are what it sums, in this order: in two bins of one column or of the other."""
+    set_ = np.digitize(values(300)[1], [-1, 0, 1])
+    first = np.column_stack([np.minimum(set_, 2), set_ != 2])
+    other = np.column_stack([set_ != 0, np.where(set_ == 1, 0, np.where(set_ == 2, 1, 2))])
+    tables = [Table.of(columns.astype(np.float32)) for columns in (first, other)]
+
+    def lose(name, request):
+        gone = name == "party2" and step(m.AskSides, 0, 1)(request) and fed.tables["party2"] is tables[0]
+        if gone:
+            fed.tables["party2"] = tables[1]
+            fed.restart("party2")
+        return gone
+
+    fed.tables = {**fed.tables, "party2": tables[0]}
+    fed.restart("party2")
+    return Lossy(fed, lose), tables
+
+
+def test_the_same_sums_cannot_be_those_of_other_columns_when_it_is_back():
+    fed, _ = two_parties(min_cut_rows=1)
+    transport, tables = regrouped(fed)
+    with pytest.raises(PrivacyError, match=OTHERS):
+        fed.model(transport=transport)
+    assert fed.tables["party2"] is tables[1]
+
+
+def test_they_would_be_to_who_does_not_remember_columns(monkeypatch):
+    off(monkeypatch, "describe")
+    fed, _ = two_parties(min_cut_rows=1)
+    transport, tables = regrouped(fed)
+    assert fed.model(transport=transport).forest.n_trees == 3
+    assert fed.tables["party2"] is tables[1]
+
+
+def emptied(monkeypatch, fed):
+    """It lies, goes away, and is back with columns that cannot be cut, so that nobody asks for what it made up."""
+    honest = PassiveRows.describe
+
+    def describe(self):
+        told = honest(self)
+        if vars(self).get("lied"):
+            told = m.OwnColumns(np.ones_like(told.n_values), np.zeros_like(told.has_missing), told.categorical)
+        return told
+
+    monkeypatch.setattr(PassiveRows, "describe", describe)
+    lying(monkeypatch, fed, "party2", once)
+
+
+def test_a_party_that_has_lied_cannot_come_back_without_bins(monkeypatch):
+    fed, _ = two_parties()
+    transport, lost = going(fed)
+    emptied(monkeypatch, fed)
+    with pytest.raises(PrivacyError, match=OTHERS):
+        fed.model(transport=transport)
+    assert lost
+
+
+def test_without_bins_its_lie_would_never_be_found(monkeypatch):
+    off(monkeypatch, "describe")
+    fed, _ = two_parties()
+    transport, lost = going(fed)
+    emptied(monkeypatch, fed)
+    assert fed.model(transport=transport).forest.n_trees == 3
+    assert lost
+
+
+@pytest.mark.parametrize("fewest", [1, 9])
+def test_an_honest_party_that_was_lost_says_the_same_again(fewest):
+    fed, pooled = two_parties(min_child_rows=fewest)
     transport, lost = going(fed)
     assert same(fed.whole(transport=transport), pooled)
     assert lost

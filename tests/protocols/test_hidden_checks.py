@@ -135,6 +135,17 @@ def test_a_refused_step_gives_nothing_and_the_round_has_to_begin_again():
         assert party.answer(encode(first))
 
 
+def test_sizes_that_are_refused_change_nothing():
+    """More trees a round would allow more cuts, and more sides."""
+    party, request = stopped(step(m.AskHiddenSides, 0, 1))
+    rows, before = party.passive, party.passive.hidden
+    rows.terms = dc_replace(rows.terms, most_trees=10)
+    with pytest.raises(ProtocolError, match="not those of the plan"):
+        rows.begin(replace(rows.begun, n_trees=10))
+    assert rows.hidden == before
+    assert party.answer(encode(request))
+
+
 def test_a_number_may_carry_the_sides_of_a_row_at_every_cut_and_all_of_them_are_counted():
     keys = []
 

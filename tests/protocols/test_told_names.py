@@ -3,6 +3,7 @@
 from dataclasses import replace as with_
 
 import msgspec
+import numpy as np
 import pytest
 
 from federated import TINY, same, vertical
@@ -58,6 +59,19 @@ def test_names_that_do_not_fit_the_columns_are_refused(names):
     (answer,) = (one.message for one in fed.of("NamedColumns"))
     with pytest.raises(ProtocolError, match="Party 'party3' described columns that cannot be"):
         vertical_run._check_columns("party3", msgspec.structs.replace(answer, names=names))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_party_cannot_describe_more_bins_than_there_is_memory_for(more):
+    """A message of some megabytes would else take gigabytes of the active party's memory."""
+    n = vertical_run.MOST_TOLD_BINS // 256
+    n_values = np.full(n + more, 256)
+    none = np.zeros(n + more, np.bool_)
+    if more:
+        with pytest.raises(ProtocolError, match="Party 'party3' described columns of more than"):
+            vertical_run._check_columns("party3", m.OwnColumns(n_values, none, none))
+    else:
+        vertical_run._check_columns("party3", m.OwnColumns(n_values, none, none))
 
 
 def test_the_manifest_says_who_told_names():

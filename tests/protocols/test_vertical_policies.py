@@ -15,6 +15,7 @@ from hedgerow.pooled import growth_of
 from hedgerow.protocols import vertical_run
 from hedgerow.protocols.allowed_cuts import AllowedRows
 from hedgerow.protocols.driving import State
+from hedgerow.wire import encode
 
 FEW = "nodes of fewer rows than this party's policy allows"
 STRICT = replace(ALLOW_ALL, min_child_rows=20)
@@ -63,22 +64,40 @@ def test_without_the_policy_it_would_not_be(monkeypatch):
     assert vertical(policy=ALLOW_ALL).model().forest != honest.forest
 
 
-def test_a_cut_of_its_own_column_that_leaves_too_few_rows_on_a_side_is_not_told():
+def asked_for(bin_):
+    """A party, and a request for the sides of all rows at this cut of its first column."""
     fed = vertical(replace(TINY, min_child_rows=20, min_cut_rows=1))
     request = until(fed, step(m.AskSides, 0, 1))
     party = next(p for n, p in fed.parties.items() if n == "party2")
-    first = np.zeros_like(request.cuts.left_bins)
-    first.reshape(-1, 4)[:, 0] = 1  # only the least value goes left
+    lower = np.zeros_like(request.cuts.left_bins)
+    lower.reshape(-1, 4)[:, 0] = (2 << bin_) - 1
     cuts = m.CutList(
         request.cuts.tree,
         request.cuts.node,
         request.cuts.child,
         np.zeros_like(request.cuts.column),
-        np.zeros_like(request.cuts.bin),
+        np.full_like(request.cuts.bin, bin_),
         np.zeros_like(request.cuts.missing_left),
-        first,
+        lower,
     )
-    refuses(party, m.AskSides(0, 1, cuts), FEW, PrivacyError)
+    return party, m.AskSides(0, 1, cuts)
+
+
+def test_a_cut_of_its_own_column_that_leaves_too_few_rows_on_a_side_is_not_told():
+    party, request = asked_for(0)
+    refuses(party, request, FEW, PrivacyError)
+
+
+def test_after_such_a_refusal_no_other_cut_can_be_tried_and_the_sides_count_as_told():
+    """Else an active party could try cut after cut, and learn how many rows lie below each."""
+    party, few = asked_for(0)
+    _, enough = asked_for(40)
+    refuses(party, few, FEW, PrivacyError)
+    rows = party.passive
+    assert rows.told_sides == rows.own.matrix.n_rows
+    refuses(party, enough, "after a step that this party refused")
+    rows.underway = False  # the sabotage: nothing else keeps it from being told
+    assert party.answer(encode(enough))
 
 
 # Bins

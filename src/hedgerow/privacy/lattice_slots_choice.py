@@ -41,6 +41,7 @@ def as_rows(plan: SlotsPlan) -> RowsPlan:
         run_sums=plan.run_sums,
         summand=plan.summand,
         parts=plan.parts,
+        by_holder=plan.by_holder,
     )
 
 

@@ -80,6 +80,10 @@ class CutPlaces:
         """Of all that is told of so many nodes."""
         return (nodes * self.n_bits + 7) // 8 + 8 * nodes * len(self.categories)
 
+    def room(self, nodes: int, n_rows: int) -> int:
+        """Bits that what is told of so many nodes has room for: a number of rows is one of a table of so many."""
+        return nodes * (self.n_bits + len(self.categories) * n_rows.bit_length())
+
     def told(self, own_counts: Ints, fewest: int) -> tuple[NDArray[np.uint8], Ints]:
         """What becomes known of these rows a node and bin, each node's total last: bits, and rows of categories."""
         counts, total = own_counts[:, :-1], own_counts[:, -1:]
@@ -143,6 +147,10 @@ class AllowedRows:
         n = len(with_siblings(nodes).node)
         return max(places.n_bytes(n) for places in self.places.values()) if self.fewest > 1 else 0
 
+    def room(self, party: str, nodes: Nodes, n_rows: int) -> int:
+        """Bits that a party's answer about these nodes has room for, sums aside."""
+        return self.places[party].room(len(with_siblings(nodes).node), n_rows) if self.fewest > 1 else 0
+
     def hear(self, nodes: Nodes, answers: Mapping[str, Answer]) -> None:
         """What was told with the sums of these nodes."""
         every = with_siblings(nodes)
@@ -153,6 +161,10 @@ class AllowedRows:
             if told is None or (told[1] < 0).any():
                 raise ProtocolError(f"Party {party!r} did not say which cuts leave rows enough on both sides.")
             self._told[party] = told
+
+    def told(self, party: str) -> tuple[Bools, Ints] | tuple[()]:
+        """What a party told of this step; nothing where the plan has no bound."""
+        return self._told.get(party, ())
 
     def rows(self, party: str, nodes: Nodes, total: Ints) -> Ints:
         """Numbers of rows a node and bin that allow the cuts that this party allows, for nodes of so many rows."""

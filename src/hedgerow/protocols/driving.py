@@ -202,7 +202,7 @@ class _Run:
             if self.state.parts:
                 vertical_run.restore(self.ready, self.state.scores)
         ready, parts = self.ready, list(self.state.parts)
-        joint = vertical_run.columns_of_all(circle, ready, self.state.common)
+        joint = vertical_run.columns_of_all(circle, ready, self.said, self.state.common)
         self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
         if not self.state.model:
             self.state = replace(self.state, model=secrets.token_hex(16))

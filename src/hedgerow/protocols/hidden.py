@@ -48,13 +48,11 @@ from hedgerow.protocols.claimed_sums import answer_of
 from hedgerow.protocols.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.said_before import SaidBefore
 from hedgerow.protocols.secure_sum import ROOM
-from hedgerow.protocols.vertical import Ask, Asks, Joint, VerticalRows
+from hedgerow.protocols.vertical import NOBODY, Ask, Asks, Joint, VerticalRows
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.splits import Cuts, Nodes
-
-_NOBODY = Nodes(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class _Following:
@@ -201,7 +199,7 @@ class HiddenRows(VerticalRows):
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """The levels that the trees lack are asked for like the others; then as in every vertical run."""
         while self.level < self.hidden.depth:
-            for _ in self._level(_NOBODY):
+            for _ in self._level(NOBODY):
                 pass
             self.level += 1
         super().finish_round(leaves, values)

@@ -46,15 +46,15 @@ class HiddenPassiveRows(PassiveRows):
     def begin(self, request: BeginSealed) -> Done:
         """Take over the sizes of the run, if they can be."""
         held_out = 0 if self.held_out is None else self.held_out.matrix.n_rows
-        n_rows, depth = self.own.matrix.n_rows + held_out, self.params.max_depth
-        self.hidden = HiddenSizes(max(request.n_trees, 1), self.params.n_estimators, depth, n_rows)
+        n_rows = self.own.matrix.n_rows + held_out
         done = super().begin(request)
+        self.hidden = HiddenSizes(request.n_trees, self.params.n_estimators, self.params.max_depth, n_rows)
         self.most_sums = REPEATS * 2 * int(self.widths.sum()) * self.hidden.run_nodes
         return done
 
-    def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # the sizes have it
+    def _run_nodes(self, n_trees: int) -> int:
         """As many as a tree can have, and as if sides were sums."""
-        return KINDS * self.hidden.run_nodes
+        return KINDS * HiddenSizes(n_trees, self.params.n_estimators, self.params.max_depth, 0).run_nodes
 
     def sums(self, request: AskSealedSums) -> SealedSums:  # noqa: ARG002
         """Never in this run: it would tell nodes."""

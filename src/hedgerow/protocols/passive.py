@@ -97,7 +97,7 @@ class PassiveRows:
         self.reached = len(self.kept)
         """Rounds that were ever complete."""
         self.carried = terms.carried
-        """Bits that the sums can carry at most, whatever was sealed, likewise."""
+        """Bits that the sums can carry at most, whatever was sealed, and what is told with them, likewise."""
         self.on_counted: Callable[[], None] = lambda: None
         """Called when sums are counted and still to be worked out."""
 
@@ -175,6 +175,11 @@ class PassiveRows:
         counts = _native.count_rows(self.own.matrix, part.orders, part.spans, every, self.threads)
         return self.places.told(counts, self.params.min_child_rows)
 
+    def _allowed_room(self, nodes: Nodes) -> int:
+        """Bits that this has room for, which are given like those of the sums."""
+        counted = self.params.min_child_rows > 1
+        return self.places.room(len(with_siblings(nodes).node), self.own.matrix.n_rows) if counted else 0
+
     def _sealed_sums(self, begun: BeginSealed, request: AskSealedSums, nodes: Nodes) -> bytes:
         asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)
         if asked.plan is None:
@@ -182,7 +187,7 @@ class PassiveRows:
         self.returned += 2 * len(nodes.tree) * int(self.widths.sum())
         if self.returned > min(self.most_sums, begun.run_sums):
             raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
-        self.carried += self.cipher.room(asked.plan, int(self.widths.sum()))
+        self.carried += self.cipher.room(asked.plan, int(self.widths.sum())) + self._allowed_room(nodes)
         self.terms.check_given(self.told_sides, self.carried)
         self.on_counted()
         if asked.sealed_now(request.level):
@@ -299,8 +304,11 @@ class PassiveRows:
         self._check_places(cuts)
         left = [part.sides(cuts) for part in self.parts]
         ends = [np.cumsum(part.sizes(nodes))[:-1] for part in self.parts]
-        self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        # From here on a refusal tells of own rows: it counts, and the round cannot go on, else cuts could be tried out.
+        self.underway = True
         self._count_sides(sum(map(len, left)))
+        self._check_rows(np.array([(s.sum(), (~s).sum()) for s in np.split(left[0], ends[0])], np.int64))
+        self.underway = False
         self.cuts.append(cuts)
         self.paths.cut(nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)

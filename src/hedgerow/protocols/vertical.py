@@ -80,6 +80,7 @@ asked for again after a loss."""
 
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+NOBODY = Nodes(_NONE, _NONE)
 
 
 class Owned(NamedTuple):
@@ -232,7 +233,7 @@ class VerticalRows:
         """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
         out = self._joined(own, opened)
         if opened:
-            self.before.hear({party: (sums,) for party, sums in opened.items()})
+            self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
             self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
         return out
 
@@ -264,7 +265,7 @@ class VerticalRows:
             if plan is not None:
                 opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
         if plan is not None:
-            self._note(plan, len(request.nodes.tree))
+            self._note(plan, len(nodes.tree), nodes)
         return opened
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
@@ -276,10 +277,12 @@ class VerticalRows:
         with answer_of(party):
             return self.secret.open_sums(self.secret.public.read_sums(sealed_sums, plan, self.groups[party]))
 
-    def _note(self, plan: RowsPlan, n_nodes: int) -> None:
-        """So much could be opened of every party that was asked."""
-        room = self.cipher.room
-        self.opened += [(party, 2 * n_nodes * n, room(plan, n)) for party, n in self.asked.items()]
+    def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
+        """So much could be opened of every party that was asked, or was told in the clear with it."""
+        n_rows = self.own.own.matrix.n_rows
+        for party, n in self.asked.items():
+            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of, n_rows)
+            self.opened.append((party, 2 * n_nodes * n, bits))
 
     def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Own and opened sums side by side, in the order of all columns; each node's total last."""

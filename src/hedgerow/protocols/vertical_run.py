@@ -36,6 +36,9 @@ from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
 
+MOST_TOLD_BINS = 1 << 24
+"""Of all columns of a party, by its word: what is kept of each here takes some 40 bytes, before any sum."""
+
 
 @dataclass(frozen=True, eq=False)
 class Active:
@@ -178,7 +181,7 @@ def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(circle: Circle, ready: Ready, before: Common | None = None) -> Joint:
+def columns_of_all(circle: Circle, ready: Ready, said: SaidBefore, before: Common | None = None) -> Joint:
     """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
     plan, held_out = circle.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
@@ -187,6 +190,7 @@ def columns_of_all(circle: Circle, ready: Ready, before: Common | None = None) -
         if not isinstance(answer, OwnColumns):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
         _check_columns(party, answer)
+        said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
         told[party] = answer
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
@@ -232,6 +236,11 @@ def _check_columns(party: str, told: OwnColumns) -> None:
         alike = alike and all(told.names) and len(told.names) == len(set(told.names)) == n
     if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
         raise ProtocolError(f"Party {party!r} described columns that cannot be.")
+    if int((told.n_values + told.has_missing).sum()) > MOST_TOLD_BINS:
+        raise ProtocolError(
+            f"Party {party!r} described columns of more than {MOST_TOLD_BINS:,} bins together; it has to give fewer "
+            "columns, or the plan fewer bins (max_bin)."
+        )
 
 
 def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
