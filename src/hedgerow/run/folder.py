@@ -109,7 +109,7 @@ def open_folder(
         say(f"The run in {path} had stopped before its first tree was complete; it is kept as {aside} and begun anew.")
     _made(path).chmod(PRIVATE_FOLDER)
     folder = RunFolder(path, about, attempts)
-    if aside is not None:
+    if aside is not None and about.role != "simulation":
         count_on(aside, folder.log)
     folder.write_json(MANIFEST, manifest.opening(about))
     return folder
