@@ -183,8 +183,8 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     about = About(run.name, "party", own.name, run.method, plan.text)
     other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
     with (
-        closing(open_folder(place, about, None, options.say, other_rows)) as folder,
         opened(own.ledger) as ledger,
+        closing(open_folder(place, about, None, options.say, other_rows)) as folder,
     ):
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
