@@ -31,7 +31,8 @@ Fact = int | str | list[str]
 Line = dict[str, Fact]
 _READER = msgspec.json.Decoder(dict[str, bool | int | str | list[str]])
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_OWN = frozenset(("n", "at", "event", "previous", "hash"))
+OWN = frozenset(("n", "at", "event", "previous", "hash"))
+"""Facts that each line has."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class AuditLog:
 
     def note(self, event: str, /, **facts: Fact) -> None:
         """Add a line; raises if it could not be written, and the log is then as it was before."""
-        if not _OWN.isdisjoint(facts):
+        if not OWN.isdisjoint(facts):
             raise ParameterError(f"A fact of {event!r} has a name that each line has already; call it otherwise.")
         with self._lock:
             line: Line = {"n": self._n, "at": _now(), "event": event, **facts, "previous": self._last}

@@ -17,7 +17,7 @@ from hedgerow.policy import Policy
 from hedgerow.privacy.lattice import Lattice
 from hedgerow.protocols.driving import State
 from hedgerow.protocols.opener import OPENER, signed
-from hedgerow.protocols.sealed_words import SealedVector
+from hedgerow.protocols.sealed_words import SealedVector, word_bits
 from hedgerow.wire import decode_answer, decode_request, encode
 
 PARAMS = params_of(n_estimators=2, max_depth=2, min_cut_rows=30)
@@ -251,6 +251,23 @@ def test_a_made_up_sum_ends_the_run():
     public = Lattice().new_key(1).public
     other = words.total(public, [words.seal(public, np.arange(10))])
     refuses(opener, m.PassSum(other, ()), "under another key", CipherError)
+
+
+@pytest.mark.parametrize("passed", [1, 4])
+def test_a_driver_that_passes_on_one_partys_part_as_the_sum_reads_that_partys_sums_in_the_trees(monkeypatch, passed):
+    """Nothing prevents it, as the threat model says: covers and leaf values are in the clear, whosever they are."""
+    whole = SealedVector.total
+
+    def some(self, public, sealed_parts):
+        counts = self.bits == word_bits(self.plan, m.AskCounts)
+        return whole(self, public, sealed_parts if counts else sealed_parts[:passed])
+
+    monkeypatch.setattr(SealedVector, "total", some)
+    fed = sealed()
+    made = fed.model()
+    rows = [party.owner.own_table.n_rows for party in fed.parties.values()]
+    chance = 1 / (1 + np.exp(-made.base_score))
+    np.testing.assert_allclose(made.forest.covers[0], sum(rows[:passed]) * chance * (1 - chance), rtol=1e-3)
 
 
 def test_the_opener_begins_only_with_what_can_be_begun():

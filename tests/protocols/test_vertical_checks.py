@@ -217,6 +217,13 @@ def test_a_run_goes_on_only_with_the_same_sizes_and_after_the_last_trees():
     assert request.n_trees == 2
 
 
+def test_a_model_keeps_its_id_by_which_predicted_rows_are_counted():
+    """Under another id the same cuts could be asked about from zero again."""
+    party, request = stopped(lambda r: isinstance(r, m.KeepPart))
+    assert party.answer(encode(request)) == party.answer(encode(request))
+    refuses(party, replace(request, model="another"), "changes the id of the model in the middle", PrivacyError)
+
+
 def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
     party, request = stopped(step(m.AskSides, 0, 1))
     party.answer(encode(request))

@@ -8,9 +8,12 @@ from real_parties import NAMES, World, make_certificates, write_rows
 from test_vertical_parties import ALLOWED, PASSIVE, Columns
 from test_vertical_runs import Stopped, said, trained
 
+from hedgerow.errors import PartyLost
 from hedgerow.policy import Policy
+from hedgerow.protocols.journal import MOST_TIMES
 from hedgerow.run import real_run
 from hedgerow.run.cost import Shape, cost
+from hedgerow.run.kept_rows import PlacesFile
 from hedgerow.run.runfile import open_run
 from hedgerow.run.seen import used
 from hedgerow.run.simulate import Simulation, members, simulate
@@ -83,13 +86,50 @@ def test_in_an_open_run_every_name_is_in_the_frames(tmp_path, made, frames):
     assert all(any(name in frame for frame in frames) for name in (b"hiv_status", b"debts", b"genome"))
 
 
-def test_a_run_that_was_stopped_aligns_its_names_anew_and_goes_on_to_the_same_model(tmp_path, made):
+def test_a_run_that_was_stopped_keeps_its_names_and_goes_on_to_the_same_model(tmp_path, made):
     world = Overlapping(tmp_path, made)
     whole = trained(world.file, tmp_path / "whole")
     with pytest.raises(Stopped):
         trained(world.file, tmp_path / "stopped", stop=2)
     assert trained(world.file, tmp_path / "stopped", resume=True).forest == whole.forest
-    assert (tmp_path / "stopped" / "audit.log").read_text().count('"event":"aligned"') == 2
+    assert (tmp_path / "stopped" / "audit.log").read_text().count('"event":"aligned"') == 1
+
+
+def begun(world):
+    """How often each party has begun to align names."""
+    return [(world.folder / name / "audit.log").read_text().count('"event":"aligning"') for name in NAMES]
+
+
+def restarted(world, times):
+    """All processes end after the next tree and begin again, so many times."""
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    for n in range(times):
+        driver, others = world.drive(watch=stop, resume=n > 0), [world.join(name) for name in NAMES]
+        assert isinstance(driver.ended(60), KeyboardInterrupt)
+        assert all(isinstance(party.ended(60), PartyLost) for party in others)
+
+
+def test_real_parties_may_be_restarted_more_often_than_names_may_be_aligned(tmp_path, made):
+    world = Overlapping(tmp_path, made)
+    world.file.write_text(world.file.read_text().replace("n_estimators = 5", f"n_estimators = {MOST_TIMES + 2}"))
+    restarted(world, MOST_TIMES + 1)
+    assert begun(world) == [1, 1, 1]
+
+
+def test_names_that_are_lost_are_aligned_again(tmp_path, made):
+    """Where what was kept is not there, or not what was settled."""
+    world = Overlapping(tmp_path, made)
+    restarted(world, 1)
+    (tmp_path / "bob" / "common").unlink()
+    kept = PlacesFile(tmp_path / "carol", open_run(world.file).real_plan().digest)
+    kept.write(False, 3, kept.read(False, 3)[:1])
+    driver, others = world.drive(resume=True), [world.join(name) for name in NAMES]
+    assert [party.ended(60) for party in others] == [tmp_path / name for name in NAMES]
+    assert decoded(driver.ended(60).folder.joinpath("model.json").read_bytes(), "the").names == ("age", "stay")
+    assert begun(world) == [2, 2, 2]
 
 
 def test_what_is_foretold_is_what_crosses(tmp_path, made):

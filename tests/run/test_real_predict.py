@@ -287,6 +287,10 @@ WRONG = {
         lambda w: ["answer", *w.answer_words("bob")[1:3], "alice", *w.answer_words("bob")[4:]],
         "'alice' is the active party, which drives the run; use `hedgerow predict --with`",
     ),
+    "a ledger that is none": (
+        lambda w: w.answer_words("bob", "--ledger", str(w.folder)),
+        "is a folder or a device, not an audit log; name a file. The ledger of this owner may lie elsewhere",
+    ),
     "a stranger": (
         lambda w: ["answer", *w.answer_words("bob")[1:3], "dave", *w.answer_words("bob")[4:]],
         "'dave' is no party of the run",

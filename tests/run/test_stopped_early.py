@@ -11,7 +11,10 @@ from test_train_run import Stopped, forest_in, hedgerow, named, party_files, run
 from test_vertical_parties import ALLOWED, PASSIVE
 
 from hedgerow import audit
-from hedgerow.errors import RunError
+from hedgerow.errors import PrivacyError, RunError
+from hedgerow.protocols import passive_side, vertical_run
+from hedgerow.protocols.journal import MOST_TIMES, Journal
+from hedgerow.protocols.ledger import WRONG, Ledger
 from hedgerow.run import stopped_early
 from hedgerow.run.folder import open_folder
 from hedgerow.run.manifest import About
@@ -100,9 +103,12 @@ def test_a_folder_in_which_a_process_is_at_work_is_not_moved(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
+PARTY = About("a run", "party", "bob", "horizontal", b'{"members": []}')
+
+
 def joined(folder, *sent):
     """The folder of a party that has sent these messages."""
-    about = About("a run", "party", "bob", "horizontal", b'{"members": []}')
+    about = PARTY
     left = open_folder(folder, about, None)
     for kind in sent:
         left.log.note("sent", type=kind, bytes=1, sha256="")
@@ -128,6 +134,35 @@ def test_a_party_that_forgot_what_it_gave_would_be_seen(tmp_path, monkeypatch):
     about, told = joined(tmp_path / "run", "MaskedSums"), []
     open_folder(tmp_path / "run", about, None, told.append, other_rows=True).close()
     assert told == [anew(tmp_path / "run")]
+
+
+def test_what_a_party_counts_is_counted_on_when_it_begins_anew(tmp_path):
+    """Else a driver that lets the run fail after each alignment could try out ids for ever."""
+    for _ in range(MOST_TIMES):
+        align_once(tmp_path / "run")
+    with pytest.raises(PrivacyError, match="has begun 5 alignments of rows"):
+        align_once(tmp_path / "run")
+    assert Ledger(audit.AuditLog(tmp_path / "run" / "audit.log", PARTY.plan_sha256, "bob")).wrong == MOST_TIMES + 1
+    assert len(aside(tmp_path)) == MOST_TIMES
+    assert not [line for line in audit.read(tmp_path / "run" / "audit.log") if line["event"] == "settled"]
+
+
+def test_a_party_that_does_not_count_on_aligns_without_end(tmp_path, monkeypatch):
+    """The sabotage."""
+    monkeypatch.setattr(stopped_early, "COUNTED", frozenset())
+    for _ in range(MOST_TIMES + 1):
+        align_once(tmp_path / "run")
+
+
+def align_once(folder):
+    """A party aligns lists of other lengths each time, hears a wrong hash, and its driver stops the run."""
+    began = open_folder(folder, PARTY, None)
+    try:
+        Ledger(began.log).log.note(WRONG, sha256=str(len(aside(folder.parent))))
+        Journal(began.log, "a run").align("rows", [len(aside(folder.parent)), 3])
+        began.log.note(stopped_early.STOPPED_BY_DRIVER)
+    finally:
+        began.close()
 
 
 # Real parties
@@ -213,6 +248,47 @@ def test_ids_that_did_not_fit_are_mended_by_either_side(tmp_path, made):
     }
     assert attempts["carol"] == sorted(set(attempts["carol"]))
     assert attempts["carol"][-1] == attempts["bob"][-1] == 3
+
+
+def stopped_once(monkeypatch, where, name, who=None):
+    """A process is interrupted the first time that it comes to this place; returns whether it was."""
+    whole, come = getattr(where, name), []
+
+    def once(*given):
+        if not come and who in (None, getattr(given[0], "name", None)):
+            come.append(who)
+            raise KeyboardInterrupt
+        return whole(*given)
+
+    monkeypatch.setattr(where, name, once)
+    return come
+
+
+@pytest.mark.parametrize("words", [{}, {"resume": True}])
+def test_a_party_that_leaves_out_rows_after_an_alignment_is_gone_on_with(tmp_path, made, monkeypatch, words):
+    """The active party, too, was bound to how many rows everyone had."""
+    world = Scattered(tmp_path, made)
+    assert stopped_once(monkeypatch, vertical_run, "prepare") == []
+    run(world, ALLOWED, PASSIVE)
+    rows = (tmp_path / "bob.csv").read_text().splitlines()
+    (tmp_path / "bob.csv").write_text("\n".join(rows[:-10]) + "\n")
+    driver, others = world.drive(**words), [world.join(name, policy=ALLOWED) for name in PASSIVE]
+    assert [party.ended(60) for party in others] == [tmp_path / name for name in PASSIVE]
+    assert driver.ended(60).folder == tmp_path / "alice"
+    assert aside(tmp_path) == [f"{name}.unfinished-1" for name in NAMES]
+
+
+def test_a_party_that_is_killed_before_its_first_sums_goes_on_with_the_rows_it_found(tmp_path, made, monkeypatch):
+    """The others, who have closed the alignment, would not begin another."""
+    world = Scattered(tmp_path, made)
+    come = stopped_once(monkeypatch, passive_side.PassiveSide, "_begin", "bob")
+    driver, others = world.drive(), [world.join(name, policy=ALLOWED) for name in PASSIVE]
+    assert isinstance(others[0].ended(), KeyboardInterrupt)
+    assert come == ["bob"]
+    others[0] = world.join("bob", policy=ALLOWED)
+    assert [party.ended(60) for party in others] == [tmp_path / name for name in PASSIVE]
+    assert driver.ended(60).folder == tmp_path / "alice"
+    assert aside(tmp_path) == []
 
 
 def test_a_party_that_gave_sums_still_refuses_other_rows(tmp_path, made):

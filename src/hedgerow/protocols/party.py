@@ -80,7 +80,7 @@ class Owner:
     ledger: Log | None = None
     """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
     places: KeepsPlaces | None = None
-    """Where a vertical run's common rows are kept."""
+    """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
 
 
 class Party:
@@ -329,7 +329,9 @@ class Party:
             self.sets.introduced()
         if self.plan.column_names == "private":
             columns = given(owner.own_table, owner.policy).columns
-            self.shared_names = self.shared_names or OwnNames(self.plan, name, columns, *beside, owner.note)
+            self.shared_names = self.shared_names or OwnNames(
+                self.plan, name, columns, *beside, owner.note, owner.places
+            )
             self.shared_names.introduced(secrets)
 
     def _agree(self, request: m.Agree, frame: bytes) -> m.Done:

@@ -29,7 +29,7 @@ from hedgerow.protocols.taking_part import asked
 from hedgerow.saved import MOST_BYTES
 from hedgerow.wire import MOST_SMALL, encode
 
-SIZES, GRID = "the sizes of the run", "own cut points"
+SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
 
 Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
 """What is answered with something of the own columns."""
@@ -67,6 +67,7 @@ class PassiveSide:
         if isinstance(request, m.EndRound):
             return rows.end(request)
         if isinstance(request, m.KeepPart):
+            self.journal.settle(MODEL, hashlib.sha256(request.model.encode()).digest())
             if keep is not None:
                 keep(parts.encoded(rows.part(request, self.name, tables[0].columns)))
             return m.Done()

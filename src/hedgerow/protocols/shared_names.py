@@ -45,7 +45,7 @@ from hedgerow.protocols.agreeing import Common as Agreed
 from hedgerow.protocols.align import Ring
 from hedgerow.protocols.aligned import COLUMNS, Tell, silent
 from hedgerow.protocols.journal import Log
-from hedgerow.protocols.own_sets import Aligning, Alignment, Common, Counts
+from hedgerow.protocols.own_sets import Aligning, Alignment, Common, Counts, KeepsPlaces
 from hedgerow.protocols.secure_sum import Circle
 
 SETTLED = "the columns that all parties have"
@@ -128,10 +128,18 @@ class OwnNames:
         counts: Counts,
         tell: Tell = silent,
         note: Tell = silent,
+        keeps: KeepsPlaces | None = None,
     ) -> None:
         self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, counts.journal, tell, note
-        self.alignment = Alignment(plan, name, COLUMNS, threads, counts, tell)
-        self.common: tuple[Column, ...] | None = None
+        self.alignment, self.keeps = Alignment(plan, name, COLUMNS, threads, counts, tell), keeps
+        self.common = self._recalled()
+
+    def _recalled(self) -> tuple[Column, ...] | None:
+        """What a process before this one found, if it was settled: a run that goes on often need not align again."""
+        places = None if self.keeps is None else self.keeps.read(False, len(self.own_columns))
+        common = () if places is None else tuple(self.own_columns[place] for place in places)
+        settled = self.journal.settled.get(SETTLED) == names_digest(column.name for column in common).hex()
+        return common if settled else None
 
     def introduced(self, secrets: Mapping[int, bytes]) -> None:
         """Everybody was introduced anew, with these secrets of pairs: an alignment may begin again."""
@@ -171,6 +179,8 @@ class OwnNames:
         if self.journal.settled.get(SETTLED, digest.hex()) != digest.hex():
             raise ProtocolError("The columns that all parties have are not those that this run began with; start anew.")
         self.journal.settle(SETTLED, digest)
+        if self.keeps is not None:
+            self.keeps.write(False, len(self.own_columns), found.places)
         self.common = tuple(self.own_columns[place] for place in found.places)
         found.learnt.note(self.journal.log)
         told = self.tell if len(self.common) == len(self.own_columns) else self.note

@@ -23,7 +23,7 @@ from hedgerow.run import manifest
 from hedgerow.run.checkpoint import progress_in
 from hedgerow.run.manifest import FINISHED, About
 from hedgerow.run.progress import Say
-from hedgerow.run.stopped_early import CHECKPOINT, LOG, MODEL, PART, has_settled, set_aside, stopped_early
+from hedgerow.run.stopped_early import CHECKPOINT, LOG, MODEL, PART, count_on, is_over, set_aside, stopped_early
 
 __all__ = [
     "CHECKPOINT", "LOG", "MANIFEST", "METRICS", "MODEL", "PART", "RunFolder", "check_folder", "open_folder",
@@ -92,15 +92,16 @@ def open_folder(
 ) -> RunFolder:
     """A run's folder, begun or (`resume`) taken up again; None: whichever it is. Nothing is ever overwritten.
 
-    A run that stopped early, and whose plan or rows are others now (`other_rows`: a party's), is begun anew.
+    A run that stopped early, and whose plan or rows are others now (`other_rows`: a party's), is begun anew. So is one
+    that was stopped for everybody after its keeper had settled something with the others.
     """
-    kept, attempts = check_folder(path, resume), 0
+    kept, attempts, aside = check_folder(path, resume), 0, None
     if kept is not None:
         manifest.check_keeper(kept, about, path)
         wrong, early = manifest.difference(kept, about, path), stopped_early(path, kept)
         if wrong and not early:
             raise RunError(wrong)
-        if not early or not (wrong or other_rows or has_settled(path, kept)):
+        if not early or not (wrong or other_rows or is_over(path, kept)):
             if early and resume is False:
                 say(f"The run in {path} had stopped before its first tree was complete; it begins again there.")
             return RunFolder(path, about)
@@ -108,6 +109,8 @@ def open_folder(
         say(f"The run in {path} had stopped before its first tree was complete; it is kept as {aside} and begun anew.")
     _made(path).chmod(PRIVATE_FOLDER)
     folder = RunFolder(path, about, attempts)
+    if aside is not None and about.role != "simulation":
+        count_on(aside, folder.log)
     folder.write_json(MANIFEST, manifest.opening(about))
     return folder
 

@@ -87,7 +87,7 @@ class _Places(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlacesFile:
-    """Which rows of a party all parties have, so that a process that was killed need not align its rows again."""
+    """Which rows of a party, or columns of a horizontal run, all have: they are not aligned again after a restart."""
 
     def __init__(self, folder: Path, plan: bytes) -> None:
         self.folder, self.plan = folder, plan

@@ -156,10 +156,11 @@ def _kept_cuts(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, CutsFile
 
 
 def _kept_places(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PlacesFile]:
-    """Where the parties keep which of their rows are common."""
-    if plan.align != "private":
+    """Where the parties keep which of their rows, or columns, are common."""
+    if "private" not in (plan.align, plan.column_names):
         return {}
-    places = {name: folder.path / "parties" / name for name in plan.answering} | {plan.active: folder.path}
+    places = {name: folder.path / "parties" / name for name in plan.answering}
+    places |= {plan.active: folder.path} if plan.active else {}
     return {name: PlacesFile(place, named.digest) for name, place in places.items()}
 
 

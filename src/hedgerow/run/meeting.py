@@ -1,7 +1,7 @@
 """How real parties of a run meet: certificates that must fit the run file, where the driver listens, what is told."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hedgerow import certs
@@ -21,7 +21,9 @@ from hedgerow.run.folder import RunFolder
 from hedgerow.run.options import DriverOptions, PartyEntry
 from hedgerow.run.progress import Say
 from hedgerow.run.runfile import RunFile
+from hedgerow.run.stopped_early import STOPPED_BY_DRIVER
 from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.transports.grpc_party import STOPPED
 
 GONE_AFTER = 10.0
 """Seconds without a connection after which a run goes on without a party, where all have consented to that."""
@@ -49,6 +51,8 @@ def listening(
         yield transport
     except BaseException as error:
         transport.close(False, _why(error))
+        with suppress(RunError):  # of a disk that is full, maybe why it ended
+            folder.log.note(STOPPED_BY_DRIVER)
         raise
     transport.close(True, "The run is finished.")
 
@@ -67,7 +71,7 @@ def told_of_driver(say: Say) -> Callable[[str, str], None]:
     def on_event(what: str, who: str) -> None:
         if what == "waiting":
             say(who)
-        else:
+        elif what != STOPPED:  # which ends the party, with that sentence
             say(f"The driver {EVENTS[what]}." if what in EVENTS else f"This party refuses: {who}")
 
     return on_event

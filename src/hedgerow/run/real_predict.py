@@ -100,7 +100,7 @@ def answer(run: RunFile, own: Keeper, options: Options) -> Path:
     own.check()
     place = options.folder or _fresh(run.folder, f"{own.name}-predict")
     about = About(run.name, "party", own.name, plan.method, plan.text)
-    with closing(open_folder(place, about, False)) as folder, opened(options.ledger) as ledger:
+    with opened(options.ledger) as ledger, closing(open_folder(place, about, False)) as folder:
         party = Answering(replace(own, policy=policy, log=folder.log, ledger=ledger))
         ca = ca_of(settings)
         options.say(f"Calling the driver at {settings.address}.")

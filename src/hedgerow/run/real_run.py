@@ -46,8 +46,9 @@ from hedgerow.run.options import DriverOptions
 from hedgerow.run.progress import Recorder, Say, Watch, noting
 from hedgerow.run.runfile import RunFile, Source
 from hedgerow.run.seen import leaks
+from hedgerow.run.stopped_early import STOPPED_BY_DRIVER
 from hedgerow.saved import decoded, encoded
-from hedgerow.transports.grpc_party import serve
+from hedgerow.transports.grpc_party import STOPPED, serve
 from hedgerow.wire import Corridor
 
 ROWS = "rows.sha256"
@@ -182,8 +183,8 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
     about = About(run.name, "party", own.name, run.method, plan.text)
     other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
     with (
-        closing(open_folder(place, about, None, options.say, other_rows)) as folder,
         opened(own.ledger) as ledger,
+        closing(open_folder(place, about, None, options.say, other_rows)) as folder,
     ):
         _check_rows(folder, rows)
         revoked = revoked_by(settings, ca_of(settings))
@@ -215,13 +216,20 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
         folder.write(file, content)
         kept.append(content)
 
+    tell = told_of_driver(options.say)
+
+    def on_event(what: str, who: str) -> None:
+        if what == STOPPED:
+            folder.log.note(STOPPED_BY_DRIVER)
+        tell(what, who)
+
     party, ca = Party(owner, options.threads, keep_model), ca_of(settings)
     options.say(f"Calling the driver at {settings.address}.")
     try:
         serve(
             settings.address, owner.identity, ca, owner.name, discreet(party.answer, options.say), run=plan.digest,
             most_bytes=lambda: party.most_bytes, patience=settings.patience, driver=plan.coordinator,
-            revoked=owner.revoked, on_event=told_of_driver(options.say),
+            revoked=owner.revoked, on_event=on_event,
         )  # fmt: skip
     except PartyLost as error:
         if kept:

@@ -4,7 +4,8 @@ What they left is moved beside the run's folder, audit logs included, for they s
 
 A party that has given something summed over its rows does not begin anew with others: the difference of two sums would
 show the rows that changed. What it may have said before that tells how many rows it has, what its columns are called
-and how many bins they have, and which of its ids all parties have, as every run does.
+and how many bins they have, and which of its ids all parties have, as every run does. How often that was begun, and how
+many wrong hashes of its rows were heard, is counted on: else whoever drives could let runs fail to try out more ids.
 """
 
 import hashlib
@@ -16,6 +17,8 @@ from typing import Any
 from hedgerow import audit
 from hedgerow import messages as m
 from hedgerow.errors import RunError
+from hedgerow.protocols.journal import ALIGNING
+from hedgerow.protocols.ledger import RESET, WRONG
 from hedgerow.run.checkpoint import progress_in
 from hedgerow.run.manifest import SENT
 
@@ -30,6 +33,12 @@ BEFORE_SUMS = frozenset(
 )  # fmt: skip
 """What a party says before it is asked for anything that is summed over its rows."""
 
+SETTLED, STOPPED_BY_DRIVER = "settled", "stopped by the driver"
+"""Events in the log of a run."""
+
+COUNTED = frozenset((ALIGNING, WRONG, RESET))
+"""Lines by which a party bounds what others try out; they go into the log of the run that is begun anew."""
+
 
 def stopped_early(path: Path, kept: Mapping[str, Any]) -> bool:
     """Whether no tree of this unfinished run was complete, and at a party: whether no sums were given either."""
@@ -40,9 +49,21 @@ def stopped_early(path: Path, kept: Mapping[str, Any]) -> bool:
     return progress_in(path / CHECKPOINT)[1] == 0
 
 
-def has_settled(path: Path, kept: Mapping[str, Any]) -> bool:
-    """Whether a party is bound to what all had in common, which another party's mended table may change."""
-    return kept["role"] == "party" and any(line["event"] == "settled" for line in audit.read(path / LOG))
+def is_over(path: Path, kept: Mapping[str, Any]) -> bool:
+    """Whether its keeper is bound to what all had in common, in a run that its driver has stopped for everybody.
+
+    Another party's table may have been mended since. A process that was killed, or that gave the driver up, goes on
+    where it was: the others are still there, and hold it to what was settled.
+    """
+    events = {line["event"] for line in audit.read(path / LOG)} if kept["role"] != "simulation" else set()
+    return {SETTLED, STOPPED_BY_DRIVER} <= events
+
+
+def count_on(aside: Path, log: audit.AuditLog) -> None:
+    """Write into the log of the run that is begun anew what its keeper had counted before."""
+    for line in audit.read(aside / LOG):
+        if line["event"] in COUNTED:
+            log.note(str(line["event"]), **{name: fact for name, fact in line.items() if name not in audit.OWN})
 
 
 def set_aside(path: Path, kept: Mapping[str, Any]) -> Path:

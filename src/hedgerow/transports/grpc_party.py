@@ -14,6 +14,9 @@ from hedgerow.transports.certificates import check_authority, check_dates
 from hedgerow.transports.desk import Desk, Request
 from hedgerow.transports.frames import Failed, short
 
+STOPPED = "stopped"
+"""The event of a driver that stops the run for everybody; one that is merely gone does not."""
+
 
 def _ignore(_what: str, _who: str) -> None:
     """Tell nobody."""
@@ -43,7 +46,8 @@ def serve(
     request may have more than `most_bytes()` when it comes. An
     error that `answer` raises on purpose is told to the driver in its own words; of any other, only that there was one.
     `on_event` is told, from another thread: here, lost, back or restarted with "driver"; failed with a sentence;
-    waiting with a sentence that says why the driver is not reached and how long it is tried.
+    waiting with a sentence that says why the driver is not reached and how long it is tried; and at the end stopped,
+    with its sentence, if the driver said that it stops the run.
     """
     check_authority(ca)
     check_dates(identity.certificate, f"The certificate of {name}")
@@ -59,6 +63,7 @@ def serve(
     finally:
         calling.finish()
     if not request.ok:
+        calling.tell(STOPPED, short(request.sentence))
         raise PartyLost(f"The driver stopped the run: {short(request.sentence)}")
     return short(request.sentence)
 
