@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import timed
 from hedgerow.privacy.additive import Cipher, PublicKey
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.unencrypted import Unencrypted
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
 
 PAILLIER, LATTICE, LINKED = "Paillier 2048", "lattice", "lattice, 100 Mbit/s"
 

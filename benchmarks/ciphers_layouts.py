@@ -10,10 +10,10 @@ from benchmarks.ciphers_slots import Query, Ways, scored
 from benchmarks.quiet import Neighbours
 from benchmarks.rows import Row
 from benchmarks.settings import Request
-from hedgerow.privacy import lattice_coefficients as coefficients
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.lattice_slots import SlotsPublicKey, SlotsSecretKey
-from hedgerow.privacy.lattice_slots_choice import in_coefficients
+from hedgerow.privacy.lattice import coefficients
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.lattice.slots import SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_choice import in_coefficients
 
 FULL = tuple(SETS)
 QUICK = ("1x1600", "10x1600")

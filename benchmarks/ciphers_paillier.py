@@ -12,7 +12,7 @@ from benchmarks.measure import timed
 from benchmarks.quiet import Neighbours
 from benchmarks.rows import Row
 from benchmarks.settings import Request
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
 
 FULL = ("20000x10x32",)
 QUICK = ("4000x10x32",)

@@ -17,7 +17,7 @@ from benchmarks.quiet import Neighbours
 from benchmarks.rows import Row
 from benchmarks.settings import Request
 from hedgerow.privacy.additive import SealedSlots
-from hedgerow.privacy.agreed import SlotsPlan
+from hedgerow.privacy.shapes import SlotsPlan
 
 FULL = ("30000x1600", "1x1600")
 QUICK = ("4096x1600", "1x1600")

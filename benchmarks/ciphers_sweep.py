@@ -16,7 +16,7 @@ from benchmarks.measure import timed
 from benchmarks.peak import CLEAR_REFS, can_measure, high_water_mib, resident_mib
 from benchmarks.settings import Request
 from hedgerow import _native
-from hedgerow.privacy.agreed import Nodes
+from hedgerow.privacy.shapes import Nodes
 from hedgerow.trees.bins import BinMatrix
 
 FULL = tuple(SETS)

@@ -31,7 +31,7 @@ from benchmarks.horizontal_rows import RatioAndGoal
 from benchmarks.quiet import Neighbours
 from benchmarks.rows import RatioAtMost, Row
 from benchmarks.settings import Request
-from hedgerow.privacy.agreed import Nodes
+from hedgerow.privacy.shapes import Nodes
 
 SETS = TREES | GROWING
 FULL = tuple(SETS)

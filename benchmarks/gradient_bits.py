@@ -16,7 +16,7 @@ from benchmarks.measure import score_of
 from benchmarks.rows import NotBelowPeer, Row
 from benchmarks.sets import SETS, DataSet, Split
 from benchmarks.settings import Request
-from hedgerow.federation import FEW_BITS
+from hedgerow.agreement.options import FEW_BITS
 
 FULL = ("a9a", "credit1", "credit2")
 QUICK = ("credit1",)

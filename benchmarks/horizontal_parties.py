@@ -9,9 +9,9 @@ from benchmarks.horizontal_sets import SETS
 from benchmarks.horizontal_turns import Contenders, Taken, busier, take_turns
 from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
-from hedgerow.federation import Horizontal, NoPrivacy, SecureAggregation
-from hedgerow.messages import Answer, AskHistograms, AskLeafSums, FinishRound, NextRound
-from hedgerow.messages import Request as Asked
+from hedgerow.agreement.options import Horizontal, NoPrivacy, SecureAggregation
+from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, FinishRound, NextRound
+from hedgerow.corridor.messages import Request as Asked
 
 FULL = QUICK = ("a9a", "credit2")
 

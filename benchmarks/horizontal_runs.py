@@ -10,16 +10,17 @@ import numpy as np
 from benchmarks.measure import score
 from benchmarks.sets import Split
 from benchmarks.settings import Settings
+from hedgerow.agreement.federated_plan import federated_plan
+from hedgerow.agreement.options import LEAST_CUT_ROWS, Federation
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor.wire import Listener
 from hedgerow.data.table import Table
-from hedgerow.federation import LEAST_CUT_ROWS, Federation
-from hedgerow.ground import loss_of_classes
-from hedgerow.model import ClassLabel, Model, classes_of
-from hedgerow.plan import Goal
-from hedgerow.pooled import Task, train
-from hedgerow.run.simulate import Simulation, active_of, federated_plan, members, simulate, tables_of
+from hedgerow.model.labels import loss_of_classes
+from hedgerow.model.model import ClassLabel, Model, classes_of
+from hedgerow.model.train import Task, train
+from hedgerow.run.simulation.simulate import Simulation, active_of, members, simulate, tables_of
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
-from hedgerow.wire import Listener
 
 Parties = Mapping[str, Table] | list[tuple[Any, Any]]
 

@@ -9,10 +9,10 @@ from benchmarks.horizontal_runs import Recipe, same
 from benchmarks.horizontal_sets import SETS
 from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
+from hedgerow.agreement.options import Horizontal, WholeTrees
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.federation import Horizontal, WholeTrees
-from hedgerow.model import Model
+from hedgerow.model.model import Model
 
 FULL = ("breast", "a9a", "cod-rna", "mnist", "abalone")
 QUICK = ("breast", "a9a", "abalone")

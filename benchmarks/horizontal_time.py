@@ -11,7 +11,7 @@ from benchmarks.rows import Row
 from benchmarks.seats import SEATS
 from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
-from hedgerow.federation import Horizontal
+from hedgerow.agreement.options import Horizontal
 
 FULL = ("credit2", "generated-5m", "a9a")
 QUICK = ("credit2", "generated-300k", "a9a")

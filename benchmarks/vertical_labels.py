@@ -22,10 +22,10 @@ from benchmarks.horizontal_runs import Recipe
 from benchmarks.sets import SETS as OTHERS
 from benchmarks.settings import Request
 from benchmarks.vertical_runs import PLAIN, Columns, dealt
+from hedgerow.agreement.options import Lattice, Vertical
+from hedgerow.corridor.messages import Answer, AskSealedSums, AskSides, EndRound, Sides
+from hedgerow.corridor.messages import Request as Asked
 from hedgerow.data.table import Table
-from hedgerow.federation import Lattice, Vertical
-from hedgerow.messages import Answer, AskSealedSums, AskSides, EndRound, Sides
-from hedgerow.messages import Request as Asked
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Nodes
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.sets import REPOSITORY
-from hedgerow import certs, parts
 from hedgerow.data.table import Table
 from hedgerow.demo.organisations import free_port
-from hedgerow.run import local_run
-from hedgerow.run.runfile import open_run
-from hedgerow.saved import decoded
+from hedgerow.identity import authority
+from hedgerow.model import part as parts
+from hedgerow.model.file import decoded
+from hedgerow.run.file.read import open_run
+from hedgerow.run.simulation import run_file
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.params import TreeParams
 
@@ -38,8 +39,8 @@ class Place:
         self.folder, self.names, self.threads = folder, tuple(parties), threads
         for name, table in parties.items():
             write_columns(folder / f"{name}.csv", table)
-        certs.make_ca(folder / "ca")
-        prints = {made.name: made.fingerprint for made in certs.issue(folder / "ca", *self.names)}
+        authority.make_ca(folder / "ca")
+        prints = {made.name: made.fingerprint for made in authority.issue(folder / "ca", *self.names)}
         entries = "".join(
             f'[[party]]\nname = "{n}"\ndata = "{n}.csv"\nfingerprint = "{prints[n]}"\n' for n in self.names
         )
@@ -55,8 +56,8 @@ class Place:
 
     def in_process(self) -> Ran:
         """All parties in this process."""
-        options = local_run.Options(lambda *_: {}, self.folder / "simulated", threads=self.threads)
-        done = local_run.train(open_run(self.file), options)
+        options = run_file.Options(lambda *_: {}, self.folder / "simulated", threads=self.threads)
+        done = run_file.train(open_run(self.file), options)
         return Ran(done.seconds, done.models[""].forest)
 
     def over_grpc(self) -> Ran:

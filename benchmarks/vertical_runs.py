@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from benchmarks.horizontal_runs import Recipe
 from benchmarks.measure import score
 from benchmarks.sets import Split
+from hedgerow.agreement.federated_plan import federated_plan
+from hedgerow.agreement.options import Federation, NoPrivacy, Vertical
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.federation import Federation, NoPrivacy, Vertical
-from hedgerow.ground import loss_of_classes
-from hedgerow.plan import Goal
-from hedgerow.pooled import Task, growth_of, prepare
-from hedgerow.protocols.learnt_bins import LearntBins
-from hedgerow.run.simulate import Simulation, active_of, federated_plan, members, simulate
+from hedgerow.model.labels import loss_of_classes
+from hedgerow.model.train import Task, growth_of, prepare
+from hedgerow.protocols.vertical.leakage import LearntBins
+from hedgerow.run.simulation.simulate import Simulation, active_of, members, simulate
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss
 

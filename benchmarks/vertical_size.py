@@ -21,10 +21,10 @@ from benchmarks.sets import REPOSITORY
 from benchmarks.sets import SETS as OTHERS
 from benchmarks.settings import Request, Settings
 from benchmarks.vertical_runs import dealt
+from hedgerow.agreement.options import Lattice, Vertical
+from hedgerow.corridor.messages import Answer
+from hedgerow.corridor.messages import Request as Asked
 from hedgerow.data.table import Table
-from hedgerow.federation import Lattice, Vertical
-from hedgerow.messages import Answer
-from hedgerow.messages import Request as Asked
 
 FULL = ("credit2", "10k", "100k", "1m")
 QUICK = ("10k", "100k")

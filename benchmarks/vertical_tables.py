@@ -23,9 +23,9 @@ from benchmarks.vertical_runs import (
     together,
     with_labels,
 )
+from hedgerow.agreement.options import Lattice, Vertical
 from hedgerow.data.table import Table
-from hedgerow.federation import Lattice, Vertical
-from hedgerow.model import Model
+from hedgerow.model.model import Model
 
 FULL = ("breast", "a9a", "cod-rna", "abalone")
 QUICK = ("breast", "abalone")

@@ -20,8 +20,8 @@ from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request, Settings
 from benchmarks.vertical_processes import Place
 from benchmarks.vertical_runs import PLAIN, dealt
+from hedgerow.agreement.options import FEW_BITS, Lattice, Paillier, Vertical
 from hedgerow.data.table import Table
-from hedgerow.federation import FEW_BITS, Lattice, Paillier, Vertical
 
 FULL = ("a9a", "credit1")
 QUICK = ("credit1",)

@@ -10,10 +10,11 @@ import numpy as np
 
 from campaign.process import Wrong
 from campaign.world import NAMES, Place, Size, World
-from hedgerow import certs, parts
 from hedgerow.demo.organisations import free_port
 from hedgerow.errors import HedgerowError
-from hedgerow.saved import decoded
+from hedgerow.identity import authority
+from hedgerow.model import part as parts
+from hedgerow.model.file import decoded
 
 PROTECTION = "lattice"
 
@@ -44,8 +45,8 @@ class ColumnsWorld(World):
         self._numbers = itertools.count(1)
         folder.mkdir(parents=True)
         everyone = (self.driver, *self.names)
-        certs.make_ca(folder / "ca")
-        self._prints = {one.name: one.fingerprint for one in certs.issue(folder / "ca", *everyone)}
+        authority.make_ca(folder / "ca")
+        self._prints = {one.name: one.fingerprint for one in authority.issue(folder / "ca", *everyone)}
         (folder / "policy.toml").write_text("min_cut_rows = 50\n")
         write_columns(folder, everyone, size)
 

@@ -14,7 +14,7 @@ from campaign.transcript import check_one_set, opened_sums
 from campaign.trials import Options, Trial, check_bounds, tried
 from campaign.world import DRIVER, Place, Size, World
 from hedgerow.data.read import read_table
-from hedgerow.saved import decoded
+from hedgerow.model.file import decoded
 
 FULL = Size(rows=4_000, columns=10, trees=30, depth=4, deadline=6.0)
 QUICK = Size(rows=1_500, columns=8, trees=30, depth=4, deadline=5.0)

@@ -20,10 +20,10 @@ import numpy as np
 from campaign.mutations import MUTATIONS
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.additive import Cipher, PublicKey, SealedRows, SealedSlots, SealedSums, SecretKey
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.unencrypted import Unencrypted
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
 
 CIPHERS: dict[str, Cipher] = {
     "unencrypted": Unencrypted(),

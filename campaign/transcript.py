@@ -10,7 +10,7 @@ from pathlib import Path
 
 from campaign.logs import FINISH, SUMMING, Asking, DriverLog
 from campaign.process import Wrong
-from hedgerow import audit
+from hedgerow.storage import audit
 
 
 @dataclass(frozen=True)

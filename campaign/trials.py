@@ -13,8 +13,8 @@ from rich.table import Table
 from campaign.logs import DriverLog
 from campaign.process import Crew, Wrong
 from campaign.world import Place, World
-from hedgerow import audit
 from hedgerow.errors import HedgerowError
+from hedgerow.storage import audit
 
 NOTICED_SECONDS = 10.0
 MOST_REPEATED = 1

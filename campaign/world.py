@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from campaign.process import Crew, Wrong
-from hedgerow import audit, certs
 from hedgerow.demo.organisations import free_port
+from hedgerow.identity import authority
+from hedgerow.storage import audit
 
 DRIVER = "driver"
 NAMES = ("alice", "bob", "carol", "dora", "emil")
@@ -52,8 +53,8 @@ class World:
         self.folder, self.size, self.names, self.on_loss = folder, size, NAMES[:n_parties], on_loss
         self._numbers = itertools.count(1)
         folder.mkdir(parents=True)
-        certs.make_ca(folder / "ca")
-        made = certs.issue(folder / "ca", DRIVER, *self.names)
+        authority.make_ca(folder / "ca")
+        made = authority.issue(folder / "ca", DRIVER, *self.names)
         self._prints = {one.name: one.fingerprint for one in made}
         (folder / "policy.toml").write_text("allow_continue = true\n")
         for seed, name in enumerate(self.names):

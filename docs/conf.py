@@ -17,14 +17,15 @@ import meanings
 
 import hedgerow
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
+from hedgerow.agreement.options import LEAST_CUT_ROWS
+from hedgerow.agreement.plan import MOST_PARTIES, Goal
+from hedgerow.agreement.policy import Policy
 from hedgerow.commands import audit, certs, ledger
+from hedgerow.corridor.messages import disclosures
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
-from hedgerow.federation import LEAST_CUT_ROWS
-from hedgerow.messages import disclosures
-from hedgerow.plan import MOST_PARTIES, Goal
-from hedgerow.policy import Policy
-from hedgerow.run import conf_file, fedtree_conf, options, sections, tree_section
+from hedgerow.run.file import fedtree, fedtree_keys, options, sections
+from hedgerow.run.file import trees as tree_section
 from hedgerow.trees.params import LIMITS, TreeParams
 
 project = "hedgerow"
@@ -180,16 +181,16 @@ def rule_default(value: Any) -> str:
 
 def configuration() -> str:
     """Every key of FedTree's configuration files, and what becomes of it."""
-    sort = {**dict.fromkeys(fedtree_conf.TREES), **dict.fromkeys(fedtree_conf.NO_EFFECT), **meanings.CONFIGURATION}
-    check_all("FedTree's keys", conf_file.ALIASES, sort)
+    sort = {**dict.fromkeys(fedtree.TREES), **dict.fromkeys(fedtree.NO_EFFECT), **meanings.CONFIGURATION}
+    check_all("FedTree's keys", fedtree_keys.ALIASES, sort)
     rows = [["key", "other names", "what becomes of it"]]
-    for key, others in conf_file.ALIASES.items():
+    for key, others in fedtree_keys.ALIASES.items():
         what = meanings.CONFIGURATION.get(key, "")
-        if key in fedtree_conf.TREES:
-            name, default = fedtree_conf.TREES[key]
+        if key in fedtree.TREES:
+            name, default = fedtree.TREES[key]
             what = f"honoured as `{name}`; {default:g} if not given"
-        elif key in fedtree_conf.NO_EFFECT:
-            what = f"noted, no effect: {fedtree_conf.NO_EFFECT[key]}"
+        elif key in fedtree.NO_EFFECT:
+            what = f"noted, no effect: {fedtree.NO_EFFECT[key]}"
         rows.append([f"`{key}`", ", ".join(f"`{other}`" for other in others), what])
     return table(*rows)
 

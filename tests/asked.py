@@ -1,16 +1,16 @@
 """Predictions of vertical models in one process for tests: every frame can be heard or altered on its way."""
 
 from federated import Federation, Heard, identity, params_of
-from hedgerow import parts
-from hedgerow.model import Model
-from hedgerow.plan import Goal, Member
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.protocols.answering import Answering, Keeper
+from hedgerow.agreement.plan import Goal, Member
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor.wire import Corridor
+from hedgerow.model import part as parts
+from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
-from hedgerow.protocols.predict import Asking, plan_of, present_of
+from hedgerow.protocols.predict.active import Asking, plan_of, present_of
+from hedgerow.protocols.predict.passive import Answering, Keeper
 from hedgerow.protocols.secure_sum import Circle
 from hedgerow.transports.inproc import InProcess
-from hedgerow.wire import Corridor
 
 
 def trained(parties, params=None, goal=Goal()):  # noqa: B008

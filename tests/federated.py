@@ -7,22 +7,23 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hedgerow import ground, parts
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor.wire import Corridor, decode_request, encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.identity import Identity
-from hedgerow.model import classes_of
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.pooled import Task, train
-from hedgerow.protocols.driving import Driver, run
+from hedgerow.identity.identity import Identity
+from hedgerow.model import labels as ground
+from hedgerow.model import part as parts
+from hedgerow.model.model import classes_of
+from hedgerow.model.train import Task, train
+from hedgerow.protocols.driver import Driver, run
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.protocols.vertical_run import Active
+from hedgerow.protocols.vertical.train import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
-from hedgerow.wire import Corridor, decode_request, encode
 
 SMALL = TreeParams(n_estimators=3, max_depth=3, min_cut_rows=5)
 TINY = replace(SMALL, n_estimators=2, max_depth=2)

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from hedgerow import _native
-from hedgerow.privacy.agreed import SlotsPlan
-from hedgerow.privacy.lattice_slots_bounds import SLOTS
-from hedgerow.privacy.lattice_slots_wire import SlotTable
-from hedgerow.privacy.paillier_wire import HEAD
-from hedgerow.protocols.sealed_words import CHOICES, RUN_SUMS, SealedVector
+from hedgerow.privacy.lattice.slots_bounds import SLOTS
+from hedgerow.privacy.lattice.slots_wire import SlotTable
+from hedgerow.privacy.paillier.wire import HEAD
+from hedgerow.privacy.shapes import SlotsPlan
+from hedgerow.protocols.opener.packing import CHOICES, RUN_SUMS, SealedVector
 
 
 def opener_view(vector, secret, sealed_sum):

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from hedgerow.audit import LONGEST, AuditLog, read, verify
 from hedgerow.cli import app
 from hedgerow.errors import ParameterError, RunError
+from hedgerow.storage.audit import LONGEST, AuditLog, read, verify
 
 RUN = hashlib.sha256(b"a plan").hexdigest()
 TYPES = ("Cuts", "Sums", "Leaves")
@@ -355,7 +355,7 @@ def test_a_log_has_one_writer_until_it_is_closed_or_forgotten(path: Path) -> Non
 WRITER = """
 import sys
 from pathlib import Path
-from hedgerow.audit import AuditLog
+from hedgerow.storage.audit import AuditLog
 log = AuditLog(Path(sys.argv[1]), "00", "alice")
 n = 0
 while True:
@@ -384,7 +384,7 @@ def test_a_killed_process_loses_nothing_that_was_noted(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from hedgerow.audit import AuditLog
+from hedgerow.storage.audit import AuditLog
 from hedgerow.errors import RunError
 path = Path(sys.argv[1])
 log = AuditLog(path, "00", "alice")

@@ -17,11 +17,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from typer.testing import CliRunner, Result
 
-from hedgerow import certs, files, issuing
-from hedgerow.certs import certificates, check_valid, issue, make_ca, renew, revoke, revoked_checker
 from hedgerow.cli import app
 from hedgerow.errors import IdentityError, ParameterError
-from hedgerow.identity import Identity, load_certificate
+from hedgerow.identity import authority
+from hedgerow.identity import x509 as issuing
+from hedgerow.identity.authority import certificates, check_valid, issue, make_ca, renew, revoke, revoked_checker
+from hedgerow.identity.identity import Identity, load_certificate
+from hedgerow.storage import atomic
 
 DAY = datetime.timedelta(days=1)
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="the openssl command is not here")
@@ -141,9 +143,9 @@ def test_a_key_is_private_before_it_has_its_name(folder: Path, monkeypatch: pyte
         seen.append((Path(place).name, mode(Path(beside))))
         real(beside, place)
 
-    real = files.os.replace
-    monkeypatch.setattr(files.os, "replace", watch)
-    monkeypatch.setattr(files.os, "chmod", lambda *_: None)  # what it is without being put right afterwards
+    real = atomic.os.replace
+    monkeypatch.setattr(atomic.os, "replace", watch)
+    monkeypatch.setattr(atomic.os, "chmod", lambda *_: None)  # what it is without being put right afterwards
     issue(folder, "carol")
     assert ("carol.key", 0o600) in seen
 
@@ -153,7 +155,7 @@ def test_a_key_that_cannot_be_written_leaves_nothing_behind(folder: Path, monkey
         raise OSError(28, "No space left on device")
 
     before = sorted(folder.iterdir())
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(IdentityError, match=r"Cannot write .*carol\.key: No space left"):
         issue(folder, "carol")
     assert sorted(folder.iterdir()) == before
@@ -472,7 +474,7 @@ def test_a_list_from_the_future_is_refused(folder: Path, clock) -> None:
 
 def test_a_list_that_is_only_a_supplement_is_refused(folder: Path) -> None:
     revoke(folder)
-    ca = certs._load_ca(folder)
+    ca = authority._load_ca(folder)
     crl = with_critical(x509.load_pem_x509_crl((folder / "crl.pem").read_bytes()), ca)
     with pytest.raises(IdentityError, match="covers only some certificates"):
         revoked_checker(crl.public_bytes(serialization.Encoding.PEM), (folder / "ca.pem").read_bytes())
@@ -508,7 +510,7 @@ def test_the_printed_lines_are_a_run_files_parties(folder: Path) -> None:
     assert [party["name"] for party in parties] == ["alice", "bob.2"]
     for party in parties:
         der = load_certificate(folder / "new" / f"{party['name']}.pem")
-        assert party["fingerprint"] == certs.fingerprint(der)
+        assert party["fingerprint"] == authority.fingerprint(der)
 
 
 def test_renewing_says_that_the_fingerprint_changed(folder: Path) -> None:
@@ -516,7 +518,7 @@ def test_renewing_says_that_the_fingerprint_changed(folder: Path) -> None:
     assert "The fingerprint changed" in result.stderr
     assert "run files and policies" in result.stderr
     made = tomllib.loads(result.stdout)["party"][0]
-    assert made["fingerprint"] == certs.fingerprint(load_certificate(folder / "alice.pem"))
+    assert made["fingerprint"] == authority.fingerprint(load_certificate(folder / "alice.pem"))
 
 
 def test_showing_a_folder_tells_who_is_revoked_and_who_is_expired(folder: Path, clock) -> None:

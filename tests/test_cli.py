@@ -18,10 +18,10 @@ from typer.testing import CliRunner, Result
 
 import hedgerow
 from hedgerow.cli import app
-from hedgerow.commands import goal
 from hedgerow.commands import predict as predict_command
+from hedgerow.commands import training_goal
 from hedgerow.commands.options import KindName
-from hedgerow.saved import load_model
+from hedgerow.model.file import load_model
 
 COLUMNS = ["patient", "size", "colour", "code", "grade", "ill", "cost"]
 COMMAND = [sys.executable, "-m", "hedgerow"]
@@ -108,7 +108,7 @@ def test_the_command_line_trains_the_forest_that_the_estimator_trains(run: Run, 
 
 def test_the_help_of_train_tells_the_defaults_that_are_used() -> None:
     options = {option.name: option.help or "" for option in typer.main.get_command(app).commands["train"].params}
-    used = goal.tree_params({}, KindName.BOOSTED, ["a"])
+    used = training_goal.tree_params({}, KindName.BOOSTED, ["a"])
     said = {name: re.search(r"\(default ([0-9.]+)", text) for name, text in options.items() if hasattr(used, name)}
     told = {name: float(found[1]) for name, found in said.items() if found is not None}
     assert told == {name: float(getattr(used, name)) for name in told}

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hedgerow.cli import app
-from hedgerow.saved import load_model
+from hedgerow.model.file import load_model
 
 
 def lines(n: int = 60, seed: int = 1) -> list[str]:

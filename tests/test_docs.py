@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
+from hedgerow.corridor.messages import disclosures
 from hedgerow.demo.organisations import free_port
-from hedgerow.messages import disclosures
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
 
 BOTH = (*m.REQUESTS, *m.ANSWERS)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.model import distinct
+from hedgerow.model.model import distinct
 
 KINDS = ["bool", "int8", "uint8", "int64", "uint64"]
 

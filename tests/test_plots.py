@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from hedgerow import ForestRegressor, GBDTClassifier, Table, plots
 from hedgerow.errors import MissingExtra, ModelError, ParameterError
-from hedgerow.model import Model
+from hedgerow.model.model import Model
 
 
 @pytest.fixture(scope="module")

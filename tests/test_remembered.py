@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.remembered import remembered
+from hedgerow.corridor.remembered import remembered
 
 
 def counted(n_calls=1):

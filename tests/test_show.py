@@ -7,8 +7,8 @@ import pytest
 
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, Table
 from hedgerow.errors import ParameterError
-from hedgerow.model import Model
-from hedgerow.show import categories, question, summary, tree_text
+from hedgerow.model.model import Model
+from hedgerow.report.tree_text import categories, question, summary, tree_text
 from hedgerow.trees.forest import Forest
 
 COLOURS = ["black", "blue", "green", "red", "white"]

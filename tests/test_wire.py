@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from asked import Prediction
 from federated import Federation, params_of, two_class, vertical
-from hedgerow import messages as m
-from hedgerow import parts
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import Corridor, decode_answer, decode_request, encode, sized
 from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
-from hedgerow.plan import Goal
-from hedgerow.policy import ALLOW_ALL
+from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
-from hedgerow.wire import Corridor, decode_answer, decode_request, encode, sized
 
 MOST = 1 << 26
 

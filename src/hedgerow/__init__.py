@@ -1,17 +1,20 @@
 """Trees over data that several organisations hold and none may share."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.agreement.options import Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, Vertical, WholeTrees
 from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.federation import Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, Vertical, WholeTrees
-from hedgerow.model import Model
-from hedgerow.saved import load_model
+from hedgerow.model.file import load_model
+from hedgerow.model.model import Model
 from hedgerow.trees.boost import Round
 
 if TYPE_CHECKING:
     from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
+    from hedgerow.model import quality as metrics
+    from hedgerow.report import plots
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,18 +34,24 @@ __all__ = [
     "Vertical",
     "WholeTrees",
     "load_model",
+    "metrics",
     "partition",
+    "plots",
     "read_table",
 ]
 
 
+MODULES = {"metrics": "hedgerow.model.quality", "plots": "hedgerow.report.plots"}
+"""Modules that users know by another name than ours."""
+
+
 def __getattr__(name: str) -> Any:
-    """The estimators, when they are first asked for: scikit-learn takes longer to load than everything else."""
+    """The estimators and plots, when they are first asked for: what they need takes long to load."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from hedgerow import estimators
-
-    return getattr(estimators, name)
+    if name in MODULES:
+        return import_module(MODULES[name])
+    return getattr(import_module("hedgerow.estimators"), name)
 
 
 def __dir__() -> list[str]:

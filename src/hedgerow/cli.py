@@ -16,15 +16,15 @@ from typer.core import TyperCommand
 import hedgerow
 from hedgerow.commands import audit, certs, ledger
 from hedgerow.commands.evaluate import evaluate
+from hedgerow.commands.option_names import in_options
 from hedgerow.commands.plan import plan
 from hedgerow.commands.predict import predict
+from hedgerow.commands.predict_together import answer
 from hedgerow.commands.runs import drive, join
 from hedgerow.commands.show import show
-from hedgerow.commands.together import answer
 from hedgerow.commands.train import train
-from hedgerow.commands.words import in_options
 from hedgerow.errors import HedgerowError
-from hedgerow.show import plain
+from hedgerow.report.tree_text import plain
 
 REFUSED, FAULT, STOPPED, NO_READER = 3, 70, 130, 141
 

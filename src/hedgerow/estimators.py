@@ -11,9 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError
-from hedgerow.federation import (
+from hedgerow.agreement.options import (
     FEW_BITS,
     LEAST_CUT_ROWS,
     Federation,
@@ -22,20 +20,22 @@ from hedgerow.federation import (
     Vertical,
     check_federation,
 )
-from hedgerow.model import Model, classes_of
-from hedgerow.plan import Goal
-from hedgerow.pooled import Task, train
-from hedgerow.run.fitting import fit_parties
-from hedgerow.run.predicting import predict_parties
-from hedgerow.run.progress import Spoken
-from hedgerow.run.simulate import tables_of
-from hedgerow.saved import save
+from hedgerow.agreement.plan import Goal
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.model.file import save
+from hedgerow.model.model import Model, classes_of
+from hedgerow.model.train import Task, train
+from hedgerow.run.folder.recorder import Spoken
+from hedgerow.run.simulation.fit import fit_parties
+from hedgerow.run.simulation.predict import predict_parties
+from hedgerow.run.simulation.simulate import tables_of
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
-from hedgerow.trees.evaluate import check_name
 from hedgerow.trees.forest import ImportanceKind
 from hedgerow.trees.losses import Loss, LossName
 from hedgerow.trees.params import TreeParams
+from hedgerow.trees.watched_metrics import check_name
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
 

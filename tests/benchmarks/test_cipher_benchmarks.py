@@ -22,8 +22,8 @@ from benchmarks import (
     ciphers_sweep,
     ciphers_tree,
 )
-from hedgerow.privacy.agreed import Nodes
-from hedgerow.privacy.unencrypted import Unencrypted
+from hedgerow.privacy.shapes import Nodes
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
 
 
 class Anew(Unencrypted):

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks import __main__ as command
 from benchmarks import horizontal_parties, horizontal_tables, horizontal_time
-from hedgerow.federation import Horizontal
+from hedgerow.agreement.options import Horizontal
 
 SETTINGS = Settings(trees=3, depth=3, bins=16)
 REQUEST = Request(SETTINGS, ("tiny",), quick=True)

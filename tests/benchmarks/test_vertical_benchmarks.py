@@ -15,9 +15,9 @@ from benchmarks.vertical_runs import PLAIN, bagged, dealt, dealt_unequally, in_t
 
 from benchmarks import __main__ as command
 from benchmarks import vertical_bins, vertical_labels, vertical_size, vertical_tables, vertical_time
+from hedgerow.agreement.options import Vertical
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Table
-from hedgerow.federation import Vertical
 
 REQUEST = Request(Settings(trees=3, depth=3, bins=16), ("tiny",), quick=True)
 

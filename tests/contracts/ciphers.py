@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError, PrivacyError
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.unencrypted import Unencrypted
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 from ciphers import REFUSED, integers, largest, slots_case, slots_cases, sums_case, sums_cases, tried, with_bound
 
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.agreed import SlotsPlan
-from hedgerow.privacy.lattice import Lattice
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.shapes import SlotsPlan
 
 
 @pytest.mark.parametrize("cases", [slots_cases, sums_cases])

@@ -9,7 +9,7 @@ import pytest
 from ciphers import CIPHERS, Sides, case, nodes_of, one_node, slots_case, small, sums_case, sums_of
 
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 KINDS = ("key", "rows", "sums", "slots", "filtered", "scores", "summable", "summed")
 

@@ -20,7 +20,7 @@ from ciphers import (
 )
 
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 # Sums by group
 

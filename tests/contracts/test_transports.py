@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from federated import Federation, identity, labels, params_of, pooled_model, same, scattered, values
-from hedgerow import issuing
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.identity import Identity
-from hedgerow.plan import Goal
+from hedgerow.identity import x509
+from hedgerow.identity.identity import Identity
 from hedgerow.transports.inproc import InProcess
 
 NAMES = ("party1", "party2", "party3")
@@ -24,10 +24,10 @@ QUICK = {"lost_after": 1.0, "heartbeat": 0.2}
 @pytest.fixture(scope="module")
 def issued():
     """An authority, and a certificate of it for everyone."""
-    ca = issuing.new_ca("one for all", issuing.in_days(1))
-    hosts = issuing.alternatives(["127.0.0.1", "localhost"])
-    pairs = {n: issuing.new_certificate(ca, n, issuing.new_key(), hosts, issuing.in_days(1)) for n in (*NAMES, "d")}
-    pem = ca.certificate.public_bytes(issuing.serialization.Encoding.PEM)
+    ca = x509.new_ca("one for all", x509.in_days(1))
+    hosts = x509.alternatives(["127.0.0.1", "localhost"])
+    pairs = {n: x509.new_certificate(ca, n, x509.new_key(), hosts, x509.in_days(1)) for n in (*NAMES, "d")}
+    pem = ca.certificate.public_bytes(x509.serialization.Encoding.PEM)
     return SimpleNamespace(ca=pem, identities={n: Identity(pair.der, pair.key) for n, pair in pairs.items()})
 
 
@@ -38,8 +38,8 @@ def in_process(answers, issued):
 def over_grpc(answers, issued):
     if importlib.util.find_spec("grpc") is None:
         pytest.skip("grpcio is not installed")
-    from hedgerow.transports.grpc_driver import GrpcTransport
-    from hedgerow.transports.grpc_party import serve
+    from hedgerow.transports.grpc.driver import GrpcTransport
+    from hedgerow.transports.grpc.party import serve
 
     pins = {name: issued.identities[name].fingerprint for name in NAMES}
     transport = GrpcTransport("127.0.0.1:0", issued.identities["d"], issued.ca, pins, run=RUN, **QUICK)

@@ -5,15 +5,15 @@ import pytest
 
 from asked import Prediction
 from federated import Federation, Lossy, labels, params_of, pooled_model, same, step, values
-from hedgerow import messages as m
-from hedgerow import parts
+from hedgerow.agreement.options import Lattice, Vertical
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError, ParameterError
-from hedgerow.federation import Lattice, Vertical
-from hedgerow.plan import Goal
-from hedgerow.protocols import hidden_sizes
-from hedgerow.run.fitting import fit_parties
+from hedgerow.model import part as parts
+from hedgerow.protocols.vertical import hidden_sizes
+from hedgerow.run.simulation.fit import fit_parties
 from hedgerow.trees import grow
 from learnt import CASES
 
@@ -88,7 +88,7 @@ def test_nodes_cuts_and_trees_in_several_requests_give_the_same(monkeypatch):
     """As with many rows, nodes or classes."""
     monkeypatch.setattr(hidden_sizes, "MOST_TOGETHER", 3)
     monkeypatch.setattr(hidden_sizes, "MEMBERS", 500)
-    for place in ("hedgerow.protocols.hidden_sizes", "hedgerow.protocols.hidden"):
+    for place in ("hedgerow.protocols.vertical.hidden_sizes", "hedgerow.protocols.vertical.hidden_active"):
         monkeypatch.setattr(f"{place}.TREES_TOGETHER", 2)
     table, params, goal = table_of("softmax")
     parties, table = turned(table, 2)
@@ -150,7 +150,7 @@ def test_parts_of_another_run_do_not_fit():
 
 
 def test_levels_that_do_not_fit_into_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("hedgerow.protocols.hidden.LARGEST_LEVEL", 1000)
+    monkeypatch.setattr("hedgerow.protocols.vertical.hidden_active.LARGEST_LEVEL", 1000)
     assert grow.LARGEST_LEVEL > 1000
     table, params, goal = table_of("logistic")
     with pytest.raises(Exception, match="kept at once, too many for"):

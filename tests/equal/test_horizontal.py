@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from federated import Federation, labels, params_of, pooled_model, same, two_class, values
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.plan import Goal
-from hedgerow.protocols.horizontal import drawn
+from hedgerow.protocols.horizontal.driver import drawn
 from hedgerow.trees import bins
 from hedgerow.trees.boost import boost
 from hedgerow.trees.fixedpoint import Scales

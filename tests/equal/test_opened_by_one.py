@@ -5,10 +5,10 @@ import pytest
 
 from federated import Federation, labels, params_of, pooled_model, same, two_class, values
 from hedgerow import GBDTClassifier, Horizontal, Lattice
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.plan import Goal
 from learnt import CASES
 
 CHOSEN = {

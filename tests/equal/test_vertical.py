@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, pooled_model, same, scattered, values
+from hedgerow.agreement.options import NoPrivacy, Vertical
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.federation import NoPrivacy, Vertical
-from hedgerow.plan import Goal
-from hedgerow.run.fitting import fit_parties
-from hedgerow.saved import decoded, encoded
+from hedgerow.model.file import decoded, encoded
+from hedgerow.run.simulation.fit import fit_parties
 from learnt import CASES
 
 

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, same, values
-from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, pooled
+from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor
+from hedgerow.agreement.options import Horizontal, NoPrivacy, Vertical
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.federation import Horizontal, NoPrivacy, Vertical
-from hedgerow.plan import Goal
-from hedgerow.pooled import Task
-from hedgerow.protocols.taking_part import asked
+from hedgerow.model import train as pooled
+from hedgerow.model.train import Task
+from hedgerow.protocols.session.participants import asked
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.sampling import ColumnSampler

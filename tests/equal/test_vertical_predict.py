@@ -10,10 +10,10 @@ from scipy import sparse
 from asked import Prediction, trained
 from federated import labels, params_of, pooled_model, values
 from hedgerow import ForestRegressor, GBDTClassifier, NoPrivacy, Vertical
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ModelError
-from hedgerow.plan import Goal
 from learnt import CASES
 
 PLAIN = Vertical(NoPrivacy(i_accept_disclosure=True))

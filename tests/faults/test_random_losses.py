@@ -8,10 +8,10 @@ import random
 import pytest
 
 from federated import Federation, MemoryLog, params_of, same, two_class
+from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound
+from hedgerow.corridor.wire import decode_request
 from hedgerow.errors import PartyLost
-from hedgerow.messages import AskHistograms, AskLeafSums, FinishRound
 from hedgerow.transports.inproc import InProcess
-from hedgerow.wire import decode_request
 
 STEPS = [*[(AskHistograms, 0)] * 3, (AskHistograms, 1), (AskLeafSums, 1), (AskLeafSums, 2), (FinishRound, 3)]
 PLANS = [(5, 1.0), (7, 0.6), (6, 0.75), (8, 0.8), (8, 0.6)]

@@ -10,9 +10,9 @@ from campaign.network import Fault
 from campaign.trials import Options, Reference
 from campaign.world import Size, World
 
-from hedgerow.commands.outputs import measured
-from hedgerow.run import local_run
-from hedgerow.run.runfile import open_run
+from hedgerow.commands.print_tables import measured
+from hedgerow.run.file.read import open_run
+from hedgerow.run.simulation import run_file
 
 SMALL = Size(rows=600, columns=5, trees=60, depth=4)
 
@@ -29,7 +29,7 @@ def three(options):
     world = World(options.folder / "three", SMALL, 3)
     file = options.folder / "simulated.toml"
     file.write_text(world.run_file(1, 1))
-    local_run.train(open_run(file), local_run.Options(measured, options.folder / "simulated"))
+    run_file.train(open_run(file), run_file.Options(measured, options.folder / "simulated"))
     return world, Reference((options.folder / "simulated" / "model.json").read_bytes(), 1.0, 0)
 
 
@@ -48,7 +48,7 @@ def columns(options):
     world = ColumnsWorld(options.folder / "columns", Size(rows=300, columns=6, trees=12, depth=3))
     file, folder = options.folder / "columns.toml", options.folder / "simulated columns"
     file.write_text(world.run_file(1, 1))
-    local_run.train(open_run(file), local_run.Options(measured, folder))
+    run_file.train(open_run(file), run_file.Options(measured, folder))
     for name in world.names:
         (folder / name).symlink_to(folder / "parties" / name)
     (folder / world.driver).symlink_to(folder)

@@ -6,7 +6,7 @@ from campaign.logs import DriverLog
 from campaign.process import Wrong
 from campaign.transcript import Opened, check_one_set, opened_sums
 
-from hedgerow.audit import AuditLog
+from hedgerow.storage.audit import AuditLog
 
 NAMES = ("a", "b", "c", "d", "e")
 ALL, LEFT = frozenset(NAMES), frozenset("abc")

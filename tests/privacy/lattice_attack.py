@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
 
-from hedgerow.privacy.lattice_bounds import PRIMES
+from hedgerow.privacy.lattice.bounds import PRIMES
 
 Ints = NDArray[np.int64]
 TRIALS, COIN = 60, (14, 46)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.agreed import (
+from hedgerow.privacy.shapes import (
     Nodes,
     RowsPlan,
     Selection,

@@ -14,10 +14,10 @@ from tests.privacy.lattice_attack import COIN, TRIALS, Answer, Ints, better_fit,
 
 from hedgerow import _native
 from hedgerow.errors import CipherError
-from hedgerow.privacy.agreed import SlotsPlan
-from hedgerow.privacy.lattice_bounds import PRIMES
-from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
-from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.lattice.bounds import PRIMES
+from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.shapes import SlotsPlan
 
 RNG = np.random.default_rng(5)
 

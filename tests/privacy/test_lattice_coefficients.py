@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy import lattice_bounds as bounds
-from hedgerow.privacy import lattice_coefficients as coefficients
-from hedgerow.privacy import lattice_slots_choice as choices
-from hedgerow.privacy import lattice_wire as wire
-from hedgerow.privacy.agreed import DISTANCE_BITS, SlotsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.lattice_coefficients import HEAD_BYTES, CoefficientSlots
-from hedgerow.privacy.lattice_layout import rows_layout
-from hedgerow.privacy.lattice_slots import LatticeSlots
-from hedgerow.privacy.lattice_slots_bounds import slots_layout
+from hedgerow.privacy.lattice import bounds, coefficients, wire
+from hedgerow.privacy.lattice import slots_choice as choices
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.lattice.coefficients import HEAD_BYTES, CoefficientSlots
+from hedgerow.privacy.lattice.layout import rows_layout
+from hedgerow.privacy.lattice.slots import LatticeSlots
+from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan
 
 LINKS = (None, 100.0)
 SECRETS = {link: Lattice(link).new_key(2) for link in LINKS}

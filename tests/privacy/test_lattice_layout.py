@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError, PrivacyError
-from hedgerow.privacy import lattice_bounds as bounds
-from hedgerow.privacy.agreed import DISTANCE_BITS, RowsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.lattice_layout import RowsLayout, rows_layout, seconds, transfer
+from hedgerow.privacy.lattice import bounds
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout, seconds, transfer
+from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan
 
 
 def test_moduli_are_within_the_standards_table_for_128_bits() -> None:

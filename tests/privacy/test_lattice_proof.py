@@ -15,13 +15,12 @@ from tests.privacy import lattice_twin as twin
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy import lattice_bounds as bounds
-from hedgerow.privacy import lattice_key as keys
-from hedgerow.privacy import lattice_wire as wire
-from hedgerow.privacy.agreed import RowsPlan, SlotsPlan
-from hedgerow.privacy.lattice import Lattice, LatticePublicKey
-from hedgerow.privacy.lattice_layout import rows_layout
-from hedgerow.privacy.lattice_slots import SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice import bounds, wire
+from hedgerow.privacy.lattice import key as keys
+from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey
+from hedgerow.privacy.lattice.layout import rows_layout
+from hedgerow.privacy.lattice.slots import SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
 
 N, ROUNDS = 4096, 16
 PRIMES = bounds.PRIMES[:4]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy import lattice_wire as wire
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection
-from hedgerow.privacy.lattice import Lattice, LatticePublicKey, LatticeSecretKey
-from hedgerow.privacy.lattice_bounds import PRIMES
+from hedgerow.privacy.lattice import wire
+from hedgerow.privacy.lattice.bounds import PRIMES
+from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey, LatticeSecretKey
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
 
 LINKS = (None, 100.0)
 SECRETS = {link: Lattice(link).new_key(2) for link in LINKS}

@@ -12,12 +12,12 @@ from tests.privacy.lattice_attack import COIN, TRIALS, Ints, better_fit, product
 
 from hedgerow import _native
 from hedgerow.errors import CipherError
-from hedgerow.privacy import lattice_coefficients as coefficients
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.lattice import Lattice, LatticeSecretKey
-from hedgerow.privacy.lattice_bounds import DROPPED, PRIMES
-from hedgerow.privacy.lattice_coefficients import CoefficientSlots
-from hedgerow.privacy.lattice_slots_choice import as_rows
+from hedgerow.privacy.lattice import coefficients
+from hedgerow.privacy.lattice.bounds import DROPPED, PRIMES
+from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
+from hedgerow.privacy.lattice.coefficients import CoefficientSlots
+from hedgerow.privacy.lattice.slots_choice import as_rows
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 RNG = np.random.default_rng(5)
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy import lattice_bounds
-from hedgerow.privacy.agreed import SlotsPlan, plan_digest
-from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
-from hedgerow.privacy.lattice_slots_bounds import MOST_MODULI, MOST_PRIMES, SLOTS, plaintext_primes, slots_layout
+from hedgerow.privacy.lattice import bounds
+from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_bounds import MOST_MODULI, MOST_PRIMES, SLOTS, plaintext_primes, slots_layout
+from hedgerow.privacy.shapes import SlotsPlan, plan_digest
 
 SECRET = SlotsSecretKey(2)
 PUBLIC = SlotsPublicKey.read(SECRET.public.encode(), 2)
@@ -112,11 +112,11 @@ def test_plaintext_primes_are_smallest_prime_and_none_of_the_modulus() -> None:
         primes = plaintext_primes(2**bits)
         assert math.prod(primes) > 2 ** (bits + 1)
         assert len(set(primes)) == len(primes)
-        assert all(p % (2 * SLOTS) == 1 and p < min(lattice_bounds.PRIMES) for p in primes)
+        assert all(p % (2 * SLOTS) == 1 and p < min(bounds.PRIMES) for p in primes)
 
 
 def test_every_modulus_is_inside_the_standards_table() -> None:
-    assert math.prod(lattice_bounds.PRIMES[:MOST_PRIMES]).bit_length() <= lattice_bounds.STANDARD_BITS[SLOTS]
+    assert math.prod(bounds.PRIMES[:MOST_PRIMES]).bit_length() <= bounds.STANDARD_BITS[SLOTS]
     for choices in (1, 2):
         for by_public_key in (False, True):
             layout = slots_layout(plan_of(1000, 100, choices=choices), by_public_key)
@@ -223,7 +223,7 @@ MALFORMED = {
     "another key": changed(SEALED, 24, bytes(16)),
     "residues of ones": changed(SEALED, HEAD, b"\xff" * 27),
     "a residue of ones at the end": changed(SEALED, len(SEALED) - 4, b"\xff" * 4),
-    "the first prime itself": changed(SEALED, HEAD, struct.pack("<I", lattice_bounds.PRIMES[0])),
+    "the first prime itself": changed(SEALED, HEAD, struct.pack("<I", bounds.PRIMES[0])),
 }
 
 

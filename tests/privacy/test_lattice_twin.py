@@ -6,21 +6,21 @@ from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
 
 from hedgerow import _native
-from hedgerow.privacy import lattice_bounds
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.lattice import Lattice, LatticeSecretKey
-from hedgerow.privacy.lattice_layout import RowsLayout
-from hedgerow.privacy.lattice_rows import LatticeSums
-from hedgerow.privacy.lattice_slots import LatticeSlots, SlotsSecretKey
-from hedgerow.privacy.lattice_slots_bounds import slots_layout
-from hedgerow.privacy.lattice_slots_wire import SealedTable
+from hedgerow.privacy.lattice import bounds
+from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
+from hedgerow.privacy.lattice.layout import RowsLayout
+from hedgerow.privacy.lattice.rows import LatticeSums
+from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.lattice.slots_wire import SealedTable
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 RNG = np.random.default_rng(20)
 
 
 def test_both_have_the_same_primes() -> None:
     wide, narrow = twin.largest_primes(6, 27), twin.largest_primes(2, 26)
-    assert (*wide[:2], *narrow, *wide[2:]) == lattice_bounds.PRIMES
+    assert (*wide[:2], *narrow, *wide[2:]) == bounds.PRIMES
 
 
 # Slots: n = 8192.
@@ -43,7 +43,7 @@ def slots_secret(key: SlotsSecretKey) -> twin.Poly:
 
 
 def pair_of(sealed: LatticeSlots, number: int) -> twin.Pair:
-    ring = twin.Ring(8192, lattice_bounds.PRIMES[: sealed._head.primes])
+    ring = twin.Ring(8192, bounds.PRIMES[: sealed._head.primes])
     halves = [_native.slots_coefficients(sealed._table(), sealed._slots(), number, half) for half in (0, 1)]
     c0, c1 = (twin.from_residues(half, ring) for half in halves)
     return twin.Pair(c0, c1, ring)
@@ -67,7 +67,7 @@ def slots_table(poly: twin.Poly) -> NDArray[np.int64]:
 
 
 def test_a_slot_key_is_an_error_away_from_its_random_half_times_the_secret(slots_key: SlotsSecretKey) -> None:
-    ring = twin.Ring(8192, lattice_bounds.PRIMES)
+    ring = twin.Ring(8192, bounds.PRIMES)
     halves = _native.slots_key_coefficients(slots_key.public._half, slots_key.public._seed)
     b, a = twin.from_residues(halves[0::2], ring), twin.from_residues(halves[1::2], ring)
     error = np.array(twin.phase(twin.Pair(b, a, ring), slots_secret(slots_key)), dtype=np.int64)
@@ -93,7 +93,7 @@ def test_a_sealed_slot_table_is_the_scaled_message_and_an_error(slots_key: Slots
 
 
 def test_slots_that_the_twin_sealed_open(slots_key: SlotsSecretKey) -> None:
-    ring = twin.Ring(8192, lattice_bounds.PRIMES[:5])
+    ring = twin.Ring(8192, bounds.PRIMES[:5])
     data = b""
     for number in range(LAYOUT.ciphertexts):
         random = (twin.uniform(RNG, ring), twin.error(RNG, 8192), ring)
@@ -107,7 +107,7 @@ def test_slots_that_the_twin_sealed_open(slots_key: SlotsSecretKey) -> None:
 def test_slots_that_the_twin_answered_open(slots_key: SlotsSecretKey) -> None:
     sealed = slots_key.seal_slots(VALUES, PLAN)
     halves = _native.slots_key_coefficients(slots_key.public._half, slots_key.public._seed)
-    ring = twin.Ring(8192, lattice_bounds.PRIMES[: LAYOUT.primes[0]])
+    ring = twin.Ring(8192, bounds.PRIMES[: LAYOUT.primes[0]])
     public = twin.Pair(*(twin.from_residues(halves[half : 2 * len(ring.primes) : 2], ring) for half in (0, 1)), ring)
     random = twin.ternary(RNG, 8192), twin.error(RNG, 8192), twin.error(RNG, 8192)
     answer = twin.times(pair_of(sealed, 0), slots_poly(OWN_CHOICE.astype(np.int64), 0))
@@ -127,14 +127,14 @@ def test_an_answer_opens_with_the_twin_and_its_noise_is_the_flood(slots_key: Slo
     pair = pair_of(answer, 0)
     opened = slots_table(twin.opened(pair, T, slots_secret(slots_key)))
     assert np.array_equal(opened, (VALUES * OWN_CHOICE)[:, : LAYOUT.lanes].T)
-    dropped = np.prod([float(p) for p in lattice_bounds.PRIMES[LAYOUT.primes[1] : LAYOUT.primes[0]]])
+    dropped = np.prod([float(p) for p in bounds.PRIMES[LAYOUT.primes[1] : LAYOUT.primes[0]]])
     noise = np.array([float(x) for x in twin.noise(pair, T, slots_secret(slots_key))]) * dropped
     assert noise.std() == pytest.approx(2.0 ** LAYOUT.flood("", "F") / 2, rel=0.05)
 
 
 # Rows: n = 4096, four primes, plaintexts of 42 bits.
 
-RING = twin.Ring(4096, lattice_bounds.PRIMES[:4])
+RING = twin.Ring(4096, bounds.PRIMES[:4])
 GROUPS = 16
 ROWS_PLAN = RowsPlan(rows=4096, bounds=(2**28,), groups=GROUPS, columns=1, run_sums=GROUPS, parts=2)
 ROWS = RNG.integers(-(2**28), 2**28 + 1, (4096, 1))
@@ -228,7 +228,7 @@ def test_returns_that_the_twin_made_open(key: LatticeSecretKey, secret: twin.Pol
 
 def test_returned_sums_open_with_the_twin(key: LatticeSecretKey, secret: twin.Poly) -> None:
     sums = sums_of(key)
-    ring = twin.Ring(4096, lattice_bounds.PRIMES[:2])
+    ring = twin.Ring(4096, bounds.PRIMES[:2])
     chunks = chunks_of(sums.layout.step)
     data = sums.encode()[-sum(map(returned_bytes, chunks)) :]
     opened = []
@@ -238,7 +238,7 @@ def test_returned_sums_open_with_the_twin(key: LatticeSecretKey, secret: twin.Po
         c0 = twin.from_residues(twin.unpacked(now[2 * 13824 :]).reshape(2, -1), ring)
         product = twin.product(twin.from_residues(c1, ring), secret, ring)
         phases = [twin.centred(c0[i] + product[i * sums.layout.step], ring.modulus) for i in range(len(groups))]
-        opened += [twin.rounded(x * lattice_bounds.DROPPED, sums.layout.scale) for x in phases]
+        opened += [twin.rounded(x * bounds.DROPPED, sums.layout.scale) for x in phases]
     assert opened == WANTED
 
 

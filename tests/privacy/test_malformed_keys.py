@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
 
 from hedgerow.errors import CipherError
-from hedgerow.privacy import lattice_bounds as bounds
-from hedgerow.privacy import lattice_key as keys
-from hedgerow.privacy import lattice_slots as slots
-from hedgerow.privacy import lattice_slots_wire as slots_wire
-from hedgerow.privacy import lattice_wire as wire
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.lattice import LatticePublicKey
-from hedgerow.privacy.lattice_layout import RowsLayout, rows_layout
-from hedgerow.privacy.lattice_slots import SlotsPublicKey, slots_layout
+from hedgerow.privacy.lattice import bounds, slots, slots_wire, wire
+from hedgerow.privacy.lattice import key as keys
+from hedgerow.privacy.lattice.cipher import LatticePublicKey
+from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
+from hedgerow.privacy.lattice.slots import SlotsPublicKey, slots_layout
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 RNG = np.random.default_rng(5)
 

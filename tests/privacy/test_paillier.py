@@ -9,11 +9,11 @@ import pytest
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy import paillier_public
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.paillier_packing import rows_packing, slots_packing, sums_packing
-from hedgerow.privacy.paillier_wire import HEAD, KEY_HEAD
+from hedgerow.privacy.paillier import public as paillier_public
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.paillier.packing import rows_packing, slots_packing, sums_packing
+from hedgerow.privacy.paillier.wire import HEAD, KEY_HEAD
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 CIPHER = Paillier(bits=2048)
 PLAN = RowsPlan(rows=3, bounds=(10, 1000), groups=2, parts=2)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow.privacy import paillier_public
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.paillier_public import PaillierPublicKey
-from hedgerow.privacy.paillier_wire import HEAD
+from hedgerow.privacy.paillier import public as paillier_public
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.paillier.public import PaillierPublicKey
+from hedgerow.privacy.paillier.wire import HEAD
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 ROWS = 10
 PLAN = RowsPlan(rows=ROWS, bounds=(1,), groups=1, summand=50)

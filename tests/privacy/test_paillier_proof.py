@@ -10,12 +10,13 @@ import pytest
 
 from hedgerow import _native
 from hedgerow.errors import CipherError
-from hedgerow.privacy import paillier_proof, paillier_wire
-from hedgerow.privacy.agreed import SlotsPlan
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.paillier_proof import ROOTS, challenges
-from hedgerow.privacy.paillier_public import HIDE_BASES
-from hedgerow.privacy.paillier_wire import HEAD, KEY, KEY_HEAD, MARK, VERSION, key_bytes
+from hedgerow.privacy.paillier import proof
+from hedgerow.privacy.paillier import wire as paillier_wire
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.paillier.proof import ROOTS, challenges
+from hedgerow.privacy.paillier.public import HIDE_BASES
+from hedgerow.privacy.paillier.wire import HEAD, KEY, KEY_HEAD, MARK, VERSION, key_bytes
+from hedgerow.privacy.shapes import SlotsPlan
 
 BITS = 2048
 RANDOM = random.Random(1)  # noqa: S311  # moduli of a test
@@ -117,7 +118,7 @@ def test_challenges_have_jacobi_symbol_1_and_belong_to_one_modulus(own):
 def test_jacobis_symbol_is_that_of_gmp():
     for n in (9, 15, 21, 35, 3 * 2**61 + 1, 2**521 - 1, 3**200, 5**90 * 7**51):
         for a in [0, 1, 2, n - 1, *(RANDOM.randrange(n) for _ in range(40))]:
-            assert paillier_proof._jacobi(a, n) == gmpy2.jacobi(a, n)
+            assert proof._jacobi(a, n) == gmpy2.jacobi(a, n)
 
 
 # What is refused

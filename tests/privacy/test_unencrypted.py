@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import CipherError
-from hedgerow.privacy import clear
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
-from hedgerow.privacy.unencrypted import Unencrypted, UnencryptedSecretKey
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.unencrypted import values as clear
+from hedgerow.privacy.unencrypted.cipher import Unencrypted, UnencryptedSecretKey
 
 PLAN = RowsPlan(rows=2, bounds=(5, 300), groups=1, parts=2)
 SLOTS = SlotsPlan(rows=1, entries=2, bound=5, choices=2, parts=2)

@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from federated import TINY, Federation, MemoryLog, params_of, step, two_class, until
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import masks
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.horizontal import HorizontalRows, drawn
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.horizontal.driver import HorizontalRows, drawn
+from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.party import Party
-from hedgerow.protocols.told_cuts import cut_list
 from hedgerow.trees.splits import NO_CUTS, Nodes
-from hedgerow.wire import decode_answer, encode
 
 ROOT = m.NodeList(np.zeros(1, np.int64), np.zeros(1, np.int64))
 FORGETFUL = pytest.mark.parametrize("forgets", [True, False], ids=["ours", "the sabotage: refusals are forgotten"])

@@ -23,15 +23,18 @@ from federated import (
     values,
 )
 from hedgerow import GBDTClassifier, NoPrivacy, Vertical
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import MOST_SMALL, decode_answer, decode_request, encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, DataError, ParameterError, PrivacyError, ProtocolError
-from hedgerow.plan import Goal, Plan
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import align, aligned, journal, ledger, own_sets, vertical_run
-from hedgerow.protocols.driving import State
-from hedgerow.wire import MOST_SMALL, decode_answer, decode_request, encode
+from hedgerow.protocols.align import lists as own_sets
+from hedgerow.protocols.align import progress, ring
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.session import journal, owner_ledger
+from hedgerow.protocols.vertical import train as vertical_run
 
 replace = msgspec.structs.replace
 IDS = [f"{(i + 5) * 2654435761 % 2**32:08x}-{i:04d}" for i in range(120)]
@@ -73,9 +76,9 @@ def test_everyone_keeps_the_rows_that_all_have_in_the_same_order(n):
 
 
 def test_long_lists_go_in_parts_and_progress_is_told(monkeypatch):
-    for module in (align, own_sets):
+    for module in (ring, own_sets):
         monkeypatch.setattr(module, "STEP", 7)
-    monkeypatch.setattr(aligned, "TOLD_FROM", 1)
+    monkeypatch.setattr(progress, "TOLD_FROM", 1)
     parties, shared = scattered(table_of(), 3)
     told = []
     fed = federation(parties)
@@ -249,14 +252,14 @@ def test_the_same_ids_give_other_points_in_every_run_and_at_every_party():
 def believed(monkeypatch, parties):
     """Rows that the active party, comparing lists place by place, takes for rows of party2 that party3 has not."""
     kept = {}
-    begun, compared = vertical_run.own_sets, align.in_all
+    begun, compared = vertical_run.own_sets, ring.in_all
 
     def noted(lists):
         own = kept["own"].kinds[False].set
         kept["lists"], kept["ids"] = lists, np.array(own.own_ids)[own.order].tolist()
         return compared(lists)
 
-    monkeypatch.setattr(align, "in_all", noted)
+    monkeypatch.setattr(ring, "in_all", noted)
     monkeypatch.setattr(vertical_run, "own_sets", lambda *a: kept.setdefault("own", begun(*a)))
     federation(parties).model()
     _, two, three = ({row.tobytes() for row in points} for points in kept["lists"])
@@ -421,7 +424,7 @@ def test_a_hash_of_the_common_rows_is_compared_and_never_told():
     party, introduced = fed.parties["party2"], fed.of("Introduce")[0].message
     right = party.sets.digest(False)
     assert not [one for one in fed.heard if one.sender == "party2" and right in one.frame]
-    for attempt, told in enumerate([b"", right, *(bytes([i]) * 32 for i in range(ledger.MOST_WRONG))], 2):
+    for attempt, told in enumerate([b"", right, *(bytes([i]) * 32 for i in range(owner_ledger.MOST_WRONG))], 2):
         party.answer(encode(replace(introduced, attempt=attempt)))
         said = decode_answer(party.answer(encode(m.AskSetSize(False, told))), MOST_SMALL)
         assert (said.n_ids, said.aligned) == (108, told == right)

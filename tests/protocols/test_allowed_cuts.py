@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from federated import Federation, labels, params_of, pooled_model, values
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.allowed_cuts import CutPlaces, with_siblings
-from hedgerow.protocols.passive import PassiveRows
+from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
+from hedgerow.protocols.vertical.passive_rows import PassiveRows
 from hedgerow.trees import grow
 from hedgerow.trees.splits import Nodes
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from federated import Federation, params_of, refuses, step, until
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import CipherError
-from hedgerow.plan import Goal
-from hedgerow.privacy.agreed import plan_digest
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.privacy.paillier_packing import rows_packing, slots_packing
-from hedgerow.privacy.paillier_wire import HEAD, MARK, SLOTS, SUMS, VERSION
-from hedgerow.protocols.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.hidden_sizes import sides_plan, sums_plan
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.paillier.packing import rows_packing, slots_packing
+from hedgerow.privacy.paillier.wire import HEAD, MARK, SLOTS, SUMS, VERSION
+from hedgerow.privacy.shapes import plan_digest
+from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
+from hedgerow.protocols.vertical.hidden_sizes import sides_plan, sums_plan
 
 BITS, N_ROWS, TARGETS = 2048, 40, (3, 8)
 GRADIENT, HESSIAN = 1 << 18, 1 << 19

@@ -7,20 +7,20 @@ import pytest
 
 from federated import Federation, Lossy, labels, params_of, pooled_model, same, step, values
 from hedgerow import _native
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.plan import Goal
-from hedgerow.privacy import lattice_wire
-from hedgerow.privacy.agreed import Selection
-from hedgerow.privacy.clear import HEAD, ClearRows
-from hedgerow.protocols.claimed_sums import ClaimedSums
-from hedgerow.protocols.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.hidden_sizes import sums_plan
-from hedgerow.protocols.passive import PassiveRows
-from hedgerow.protocols.said_before import SaidBefore
-from hedgerow.protocols.vertical import Asked
+from hedgerow.privacy.lattice import wire as lattice_wire
+from hedgerow.privacy.shapes import Selection
+from hedgerow.privacy.unencrypted.values import HEAD, ClearRows
+from hedgerow.protocols.vertical.active import Asked
+from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
+from hedgerow.protocols.vertical.hidden_sizes import sums_plan
+from hedgerow.protocols.vertical.passive_rows import PassiveRows
+from hedgerow.protocols.vertical.repeat_checks import SaidBefore
+from hedgerow.protocols.vertical.sum_checks import ClaimedSums
 from hedgerow.trees import grow
 
 AT_THE_CUT = "'party2' gave sums of a cut that are not those of the rows that it says go left"

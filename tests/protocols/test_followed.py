@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, changed, refuses, step, two_class, until
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_request, encode
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols import followed
-from hedgerow.protocols.asked_counts import MOST_AT_ONCE, Asked, asked_by
+from hedgerow.protocols.horizontal import checks as followed
+from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, Asked, asked_by
 from hedgerow.trees.bins import Grid
-from hedgerow.wire import decode_request, encode
 
 replace = msgspec.structs.replace
 

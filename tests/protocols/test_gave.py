@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from federated import TINY, MemoryLog, until, vertical
+from hedgerow.corridor.messages import AskSealedSums
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import CipherError, RunError
-from hedgerow.messages import AskSealedSums
-from hedgerow.protocols.gave import Gave
 from hedgerow.protocols.party import Party
-from hedgerow.protocols.passive import GAVE
-from hedgerow.wire import encode
+from hedgerow.protocols.vertical.disclosure_counter import Gave
+from hedgerow.protocols.vertical.passive_rows import GAVE
 
 
 class Disk(MemoryLog):

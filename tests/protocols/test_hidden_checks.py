@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from federated import TINY, Federation, MemoryLog, changed, params_of, refuses, step, two_class, until
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data import partition
 from hedgerow.errors import CipherError, ParameterError, PolicyError, PrivacyError, ProtocolError
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.protocols import hidden_passive, hidden_sizes
-from hedgerow.protocols.driving import State
-from hedgerow.wire import decode_answer, encode
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.vertical import hidden_passive, hidden_sizes
 
 replace = msgspec.structs.replace
 NEXT, ANOTHER = "another step than the next", "sides of another step than this one"

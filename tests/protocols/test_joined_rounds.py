@@ -22,12 +22,12 @@ from federated import (
     until,
     values,
 )
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.errors import PrivacyError
-from hedgerow.plan import Goal
 from hedgerow.trees import grow
-from hedgerow.wire import encode
 
 FOUR = params_of(n_estimators=4)
 

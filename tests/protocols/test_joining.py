@@ -6,15 +6,15 @@ import pytest
 
 import federated
 from federated import Federation, identity, two_class, until
-from hedgerow import issuing
-from hedgerow import messages as m
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import IdentityError, ParameterError, PolicyError, PrivacyError, ProtocolError
-from hedgerow.identity import Identity
-from hedgerow.policy import ALLOW_ALL, Policy
+from hedgerow.identity import x509
+from hedgerow.identity.identity import Identity
 from hedgerow.privacy.masks import PairKeys
 from hedgerow.protocols.joining import Membership, _consented
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
 
@@ -63,7 +63,7 @@ def test_a_key_that_is_not_signed_by_the_pinned_certificate_is_refused(bad):
 
 def test_a_valid_certificate_of_the_same_authority_is_refused_where_it_is_not_pinned(monkeypatch):
     """Whoever owns the authority can name anyone; the plan pins the very certificate."""
-    ca = issuing.new_ca("one for all", issuing.in_days(1))
+    ca = x509.new_ca("one for all", x509.in_days(1))
     for name in ("party1", "party2", "party3"):
         monkeypatch.setitem(federated._KNOWN, name, issued(ca, name))
     fed, request = introduced(lambda fed, key: signed(fed, issued(ca, "party2")))
@@ -74,7 +74,7 @@ def test_a_valid_certificate_of_the_same_authority_is_refused_where_it_is_not_pi
 
 
 def issued(ca, name) -> Identity:
-    pair = issuing.new_certificate(ca, name, issuing.new_key(), issuing.alternatives(["localhost"]), issuing.in_days(1))
+    pair = x509.new_certificate(ca, name, x509.new_key(), x509.alternatives(["localhost"]), x509.in_days(1))
     return Identity(pair.der, pair.key)
 
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from federated import Federation, params_of, refuses, two_class, until
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.journal import Journal, NoLog
-from hedgerow.wire import encode
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.session.journal import Journal, NoLog
+from hedgerow.storage.audit import AuditLog
 
 replace = msgspec.structs.replace
 PARAMS = params_of(n_estimators=3, max_depth=2)

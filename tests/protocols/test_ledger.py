@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from federated import Federation, MemoryLog, identity, labels, params_of, until, values
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, HedgerowError, PolicyError, PrivacyError
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.ledger import MOST_WRONG, Ledger
+from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.driver import State
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.protocols.passive import rows_digest
-from hedgerow.wire import decode_answer, encode
+from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger
+from hedgerow.storage.audit import AuditLog
 
 IDS = [f"{i:04d}" for i in np.random.default_rng(3).permutation(10_000)[:60]]
 STOPPED = "has heard 3 wrong hashes of its rows"

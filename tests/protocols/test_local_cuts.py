@@ -8,14 +8,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 
 from federated import Federation, params_of, pooled_model, same, two_class
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor.messages import AskLocalCuts
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import AskLocalCuts
-from hedgerow.plan import Goal
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.interpolated import Spread
-from hedgerow.wire import encode
+from hedgerow.trees.fedtree_histograms import Spread
 
 
 def local(parties, protection="masked", **params):

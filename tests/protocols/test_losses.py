@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, params_of, same, two_class
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor.messages import AskCounts, AskHistograms, AskLeafSums, FinishRound
+from hedgerow.corridor.wire import decode_request
 from hedgerow.data import partition
 from hedgerow.errors import PartyLost
-from hedgerow.messages import AskCounts, AskHistograms, AskLeafSums, FinishRound
-from hedgerow.plan import Goal
-from hedgerow.protocols import horizontal
-from hedgerow.wire import decode_request
+from hedgerow.protocols.horizontal import driver as horizontal
+from hedgerow.storage.audit import AuditLog
 
 PARAMS = params_of(n_estimators=4, subsample=0.9)
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, labels, params_of, same, two_class, until, values
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data import partition
 from hedgerow.privacy import masks
-from hedgerow.protocols.driving import State
+from hedgerow.protocols.driver import State
 from hedgerow.protocols.secure_sum import Told
-from hedgerow.wire import decode_answer, encode
 from statistics_of_noise import looks_like_noise
 
 replace = msgspec.structs.replace

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, MemoryLog, refuses, same, step, two_class, until
-from hedgerow import messages as m
-from hedgerow.protocols.driving import State
+from hedgerow.corridor import messages as m
+from hedgerow.protocols.driver import State
 
 replace = msgspec.structs.replace
 

@@ -9,14 +9,14 @@ import pytest
 
 from asked import Prediction, trained
 from federated import Federation, labels, params_of, values
-from hedgerow import parts
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor.messages import AskKnown, AskWays
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError, ProtocolError
-from hedgerow.messages import AskKnown, AskWays
-from hedgerow.plan import Goal
-from hedgerow.run.kept_rows import CutsFile
-from hedgerow.wire import encode
+from hedgerow.model import part as parts
+from hedgerow.run.folder.private_state import CutsFile
 
 PARAMS = params_of(n_estimators=4, max_depth=5, min_cut_rows=1)
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, Stopped, identity, params_of, refuses, same, two_class, until
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, decode_request, encode
 from hedgerow.errors import CipherError, IdentityError, PartyLost, PolicyError, PrivacyError, ProtocolError
-from hedgerow.plan import Goal
-from hedgerow.policy import Policy
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.opener import OPENER, signed
-from hedgerow.protocols.sealed_words import SealedVector, word_bits
-from hedgerow.wire import decode_answer, decode_request, encode
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.opener.packing import SealedVector, word_bits
+from hedgerow.protocols.opener.relay import OPENER, signed
+from hedgerow.storage.audit import AuditLog
 
 PARAMS = params_of(n_estimators=2, max_depth=2, min_cut_rows=30)
 

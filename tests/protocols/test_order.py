@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError
-from hedgerow.plan import Goal
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
 
@@ -169,7 +169,7 @@ def test_a_column_is_agreed_on_once(columns):
 
 
 def test_no_more_columns_are_agreed_on_than_fit_a_machine(monkeypatch):
-    monkeypatch.setattr("hedgerow.protocols.agreeing.MOST_CELLS", 5000)
+    monkeypatch.setattr("hedgerow.protocols.columns.MOST_CELLS", 5000)
     party, request = agreeing(columns="all")
     invented = tuple(Column(str(i)) for i in range(200))
     refuses(party, replace(request, columns=(*request.columns, *invented)), "more classes or columns")

@@ -8,12 +8,12 @@ import pytest
 
 from federated import TINY, Federation, MemoryLog, until
 from federated import vertical as by_columns
-from hedgerow import messages as m
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import PolicyError
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.passive_terms import Terms
-from hedgerow.wire import encode
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.vertical.terms import Terms
 
 HIDDEN = {"hidden_rows": True, "protection": "lattice"}
 

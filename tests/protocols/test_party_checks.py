@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, changed, refuses, step, stopped, two_class, until
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
 

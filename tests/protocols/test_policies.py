@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from federated import Federation, params_of, two_class
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.errors import PolicyError
-from hedgerow.policy import ALLOW_ALL, Policy
 
 STRICT = Policy()
 FINE = {"min_cut_rows": 50}

@@ -8,19 +8,19 @@ import pytest
 
 from asked import Prediction, trained
 from federated import Federation, changed, labels, params_of, refuses, values
-from hedgerow import parts
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor.messages import AskKnown, AskWays, Done, EndRound, Farewell, Known, Propose, Sides
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ModelError, ParameterError, PolicyError, ProtocolError
-from hedgerow.messages import AskKnown, AskWays, Done, EndRound, Farewell, Known, Propose, Sides
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.protocols import predict
-from hedgerow.protocols.answering import Answering, Keeper
-from hedgerow.protocols.predict import MOST_ROWS, asked
+from hedgerow.model import part as parts
+from hedgerow.protocols.predict import active as predict
+from hedgerow.protocols.predict.active import MOST_ROWS, asked
+from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.params import TreeParams
-from hedgerow.wire import encode
 
 N = 150
 

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, step, until, values
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.agreed import RowsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.protocols import hidden_sizes, passive_side
-from hedgerow.protocols.passive import PassiveRows
-from hedgerow.protocols.request_sizes import most_request
-from hedgerow.wire import encode
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.vertical import hidden_sizes
+from hedgerow.protocols.vertical import passive as passive_side
+from hedgerow.protocols.vertical.passive_rows import PassiveRows
+from hedgerow.protocols.vertical.request_sizes import most_request
 
 BESIDE = 3 << 20
 """Bytes of a public key and of lists of nodes, with room to spare."""

@@ -5,12 +5,12 @@ import pytest
 from scipy import sparse
 
 from federated import Federation, Lossy, params_of, same, two_class
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost, PrivacyError
-from hedgerow.plan import Goal
-from hedgerow.protocols.driving import State
+from hedgerow.protocols.driver import State
+from hedgerow.storage.audit import AuditLog
 
 PARAMS = params_of(n_estimators=5, subsample=0.8, colsample_bytree=0.8)
 STOPPING = Goal(follow=True, early_stopping_rounds=2)

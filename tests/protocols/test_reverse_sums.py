@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from federated import Federation, MemoryLog, labels, params_of, until, values
-from hedgerow import messages as m
+from hedgerow.agreement.ciphers import cipher_of
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
-from hedgerow.protocols.ciphers import cipher_of
-from hedgerow.protocols.driving import State
-from hedgerow.protocols.passive import REPEATS
-from hedgerow.protocols.vertical import NO_MOVES, Asked
-from hedgerow.run import manifest
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.vertical.active import NO_MOVES, Asked
+from hedgerow.protocols.vertical.passive_rows import REPEATS
+from hedgerow.run.folder import manifest
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Nodes
-from hedgerow.wire import decode_answer, encode
 
 N = 600
 PARAMS = params_of(n_estimators=2, max_depth=3, max_bin=8)

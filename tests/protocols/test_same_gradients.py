@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, params_of, step, two_class
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog
+from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError
-from hedgerow.protocols.horizontal import HorizontalRows
-from hedgerow.protocols.journal import Journal, NoLog
+from hedgerow.protocols.horizontal.driver import HorizontalRows
+from hedgerow.protocols.session.journal import Journal, NoLog
+from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.splits import Nodes
 
 PARAMS = params_of(n_estimators=8, max_depth=1)

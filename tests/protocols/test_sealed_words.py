@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.corridor import messages as m
 from hedgerow.errors import ParameterError
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.privacy.agreed import SlotsPlan
-from hedgerow.privacy.lattice import Lattice
-from hedgerow.privacy.lattice_slots_bounds import slots_layout
-from hedgerow.privacy.paillier import Paillier
-from hedgerow.protocols.sealed_words import SealedVector, word_bits
+from hedgerow.privacy.lattice.cipher import Lattice
+from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.shapes import SlotsPlan
+from hedgerow.protocols.opener.packing import SealedVector, word_bits
 from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 from hedgerow.trees.params import TreeParams
 from opener_view import LimbedVector, opener_view

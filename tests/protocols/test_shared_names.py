@@ -8,14 +8,16 @@ import pytest
 
 from federated import TINY, Federation, Lossy, labels, refuses, same, until, values
 from hedgerow import GBDTClassifier, Horizontal
-from hedgerow import messages as m
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError, PrivacyError, ProtocolError
-from hedgerow.policy import ALLOW_ALL
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols import align, own_sets, shared_names
-from hedgerow.protocols.own_sets import tag_of
-from hedgerow.wire import encode
+from hedgerow.protocols import private_columns
+from hedgerow.protocols.align import lists as own_sets
+from hedgerow.protocols.align import ring
+from hedgerow.protocols.align.lists import tag_of
 
 replace = msgspec.structs.replace
 SHARED = ["blood pressure", "stay", "age"]
@@ -187,7 +189,7 @@ def marking_more(lists):
 
 
 def test_a_driver_that_marks_other_places_than_the_common_ones_is_told_no_name(monkeypatch):
-    monkeypatch.setattr(align, "in_all", marking_more)
+    monkeypatch.setattr(ring, "in_all", marking_more)
     fed = federation()
     with pytest.raises(PrivacyError, match="cannot show that all parties found the same columns"):
         fed.model()
@@ -196,8 +198,8 @@ def test_a_driver_that_marks_other_places_than_the_common_ones_is_told_no_name(m
 
 def test_without_the_proofs_it_would_be_told(monkeypatch):
     """The sabotage: a party that looks at no proof."""
-    monkeypatch.setattr(align, "in_all", marking_more)
-    monkeypatch.setattr(shared_names.hmac, "compare_digest", lambda *_: True)
+    monkeypatch.setattr(ring, "in_all", marking_more)
+    monkeypatch.setattr(private_columns.hmac, "compare_digest", lambda *_: True)
     fed = federation()
     with pytest.raises(ProtocolError, match="tell different columns"):
         fed.model()
@@ -229,14 +231,14 @@ def test_an_open_run_aligns_no_names():
 
 
 def test_parties_that_tell_different_columns_end_the_run(monkeypatch):
-    answer = shared_names.OwnNames.answer
+    answer = private_columns.OwnNames.answer
 
     def lying(self, request):
         told = answer(self, request)
         own = isinstance(told, m.CommonColumns) and self.alignment.number == 1
         return m.CommonColumns(told.columns[1:]) if own else told
 
-    monkeypatch.setattr(shared_names.OwnNames, "answer", lying)
+    monkeypatch.setattr(private_columns.OwnNames, "answer", lying)
     with pytest.raises(ProtocolError, match="tell different columns"):
         federation().model()
 
@@ -274,7 +276,7 @@ def test_a_hash_of_the_names_that_all_have_is_in_no_answer():
     """It has no key: were other places marked than the common ones, it could be tried out which names they are."""
     fed = federation()
     fed.model(transport=lossy(fed, lambda: None))
-    known = shared_names.names_digest(SHARED, fed.plan.digest)
+    known = private_columns.names_digest(SHARED, fed.plan.digest)
     assert {one.sender for one in fed.heard if known in one.frame} == {"driver"}
     assert [one.message.aligned for one in fed.of("SetSize")] == [False] * 3 + [True] * 3
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, MemoryLog, params_of, refuses, step, two_class, until
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Column
 from hedgerow.errors import PrivacyError
-from hedgerow.protocols.begun import trees_of
-from hedgerow.saved import decoded, encoded
+from hedgerow.model.file import decoded, encoded
+from hedgerow.protocols.horizontal.prepare import trees_of
 from hedgerow.trees.forest import Forest, join
-from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
 MADE_UP = "other trees of round 0"

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from federated import TINY, same, vertical
-from hedgerow import messages as m
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
 from hedgerow.errors import PolicyError, ProtocolError
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.protocols import vertical_run
-from hedgerow.run.manifest import names_told
-from hedgerow.run.policy_file import read_policy
+from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.run.file.policy import read_policy
+from hedgerow.run.folder.manifest import names_told
 
 NAMES = with_(ALLOW_ALL, tell_columns="names")
 

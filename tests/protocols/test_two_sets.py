@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from federated import SMALL, Federation, Lossy, Stopped, params_of, refuses, same, step, two_class, until
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_request, encode
 from hedgerow.data import partition
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
-from hedgerow.plan import Goal
-from hedgerow.policy import ALLOW_ALL, Policy
-from hedgerow.protocols.horizontal import drawn
-from hedgerow.protocols.journal import Journal
-from hedgerow.protocols.told_cuts import cut_list
+from hedgerow.protocols.horizontal.driver import drawn
+from hedgerow.protocols.on_wire import cut_list
+from hedgerow.protocols.session.journal import Journal
+from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.splits import NO_CUTS
-from hedgerow.wire import decode_request, encode
 
 replace = msgspec.structs.replace
 SEALED = {"protection": "lattice", "opener": "party2"}

@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from federated import Federation, params_of, same, step, two_class, until
-from hedgerow.audit import AuditLog
+from hedgerow.corridor.messages import AskHistograms
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import AskHistograms
-from hedgerow.protocols.unsummed import Unsummed, worked_out
+from hedgerow.protocols.horizontal.batch import Unsummed, worked_out
+from hedgerow.storage.audit import AuditLog
 from hedgerow.transports.inproc import InProcess
-from hedgerow.wire import encode
 from statistics_of_noise import looks_like_noise
 from unpadded import leave_unpadded
 

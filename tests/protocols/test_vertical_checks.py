@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, changed, refuses, step, two_class, until, vertical
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.errors import DataError, PolicyError, PrivacyError
-from hedgerow.plan import Goal
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.wire import encode
 
 replace = msgspec.structs.replace
 LOWEST = "not at the lowest level, or twice"

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, labels, params_of, pooled_model, refuses, same, values
-from hedgerow import messages as m
-from hedgerow import parts, pooled
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost, RunError
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.pooled import Task
+from hedgerow.model import part as parts
+from hedgerow.model import train as pooled
+from hedgerow.model.train import Task
 from hedgerow.trees.losses import Loss
-from hedgerow.wire import encode
 
 PARAMS = params_of(n_estimators=4)
 LOST, LEFT = "party2", ("party3", "party4")

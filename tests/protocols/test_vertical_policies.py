@@ -7,15 +7,15 @@ import pytest
 
 from federated import TINY, Federation, params_of, refuses, step, until
 from federated import vertical as by_columns
-from hedgerow import messages as m
-from hedgerow.audit import AuditLog, verify
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import PolicyError, PrivacyError
-from hedgerow.policy import ALLOW_ALL
-from hedgerow.pooled import growth_of
-from hedgerow.protocols import vertical_run
-from hedgerow.protocols.allowed_cuts import AllowedRows
-from hedgerow.protocols.driving import State
-from hedgerow.wire import encode
+from hedgerow.model.train import growth_of
+from hedgerow.protocols.driver import State
+from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
+from hedgerow.storage.audit import AuditLog, verify
 
 FEW = "nodes of fewer rows than this party's policy allows"
 STRICT = replace(ALLOW_ALL, min_child_rows=20)

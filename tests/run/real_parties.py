@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow import certs
+from hedgerow.agreement.policy import Policy
 from hedgerow.demo.organisations import free_port
 from hedgerow.errors import HedgerowError
-from hedgerow.identity import Identity
-from hedgerow.policy import Policy
-from hedgerow.run import real_run
-from hedgerow.run.runfile import open_run
+from hedgerow.identity import authority
+from hedgerow.identity.identity import Identity
+from hedgerow.run.file.read import open_run
+from hedgerow.run.real import train as real_run
 
 NAMES = ("alice", "bob", "carol")
 TREES = "n_estimators = 5\nmax_depth = 3"
@@ -31,15 +31,17 @@ def write_rows(path: Path, seed: int, header: tuple[str, ...] = ("a", "b", "c", 
         csv.writer(file).writerows([header, *([*x, label] for x, label in zip(X.tolist(), y, strict=True))])
 
 
-def make_certificates(folder: Path) -> dict[str, certs.Certificate]:
-    certs.make_ca(folder)
-    return {made.name: made for made in certs.issue(folder, "driver", *NAMES)}
+def make_certificates(folder: Path) -> dict[str, authority.Certificate]:
+    authority.make_ca(folder)
+    return {made.name: made for made in authority.issue(folder, "driver", *NAMES)}
 
 
 class World:
     """A folder with a run file, three parties' rows, and a CA that lies elsewhere."""
 
-    def __init__(self, folder: Path, made: dict[str, certs.Certificate], trees: str = TREES, more: str = "", **driver):
+    def __init__(
+        self, folder: Path, made: dict[str, authority.Certificate], trees: str = TREES, more: str = "", **driver
+    ):
         self.folder, self.made = folder, made
         self.ca = made["driver"].file.parent
         settings = {"patience": 10, "deadline": 10, "address": f'"localhost:{free_port()}"', **driver}

@@ -11,19 +11,19 @@ from real_parties import NAMES, Process, make_certificates
 from test_vertical_parties import ALLOWED, PASSIVE, PLAIN, Columns, run, simulated
 from test_vertical_runs import Stopped, read, said, trained
 
-from hedgerow import parts
+from hedgerow.agreement.plan import MOST_IDS
+from hedgerow.corridor.wire import Corridor
 from hedgerow.data.table import Table
-from hedgerow.plan import MOST_IDS
+from hedgerow.model import part as parts
+from hedgerow.model.file import decoded, load_model
 from hedgerow.privacy.intersection import Blinding
-from hedgerow.protocols.own_sets import tag_of
-from hedgerow.run import real_run
-from hedgerow.run.cost import Shape, cost
-from hedgerow.run.runfile import open_run
-from hedgerow.run.seen import used
-from hedgerow.run.simulate import Simulation, members, simulate
-from hedgerow.run.tables import party_tables
-from hedgerow.saved import decoded, load_model
-from hedgerow.wire import Corridor
+from hedgerow.protocols.align.lists import tag_of
+from hedgerow.run.file.read import open_run
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.forecast.cost import Shape, cost
+from hedgerow.run.forecast.disclosures import used
+from hedgerow.run.real import train as real_run
+from hedgerow.run.simulation.simulate import Simulation, members, simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\nactive = "bank"\n'
 DATA = '[data]\ntask = "classify"\nlabel = "y"\nid = "id"\n'

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from federated import params_of
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.run.differences import differences
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.run.folder.differences import differences
 
 PLAN = Plan("credit", tuple(Member(name, name * 64) for name in "abc"), Goal(), params_of(max_depth=4))
 

@@ -7,15 +7,16 @@ import pytest
 from real_parties import NAMES, Process, World, make_certificates, write_rows
 from typer.testing import CliRunner
 
-from hedgerow import audit, certs
+from hedgerow.agreement.policy import Policy
 from hedgerow.cli import app
-from hedgerow.commands.outputs import measured
+from hedgerow.commands.print_tables import measured
 from hedgerow.errors import PartyLost, ProtocolError, RunError
-from hedgerow.policy import Policy
-from hedgerow.run import local_run
-from hedgerow.run.checkpoint import Checkpoint
-from hedgerow.run.runfile import open_run
-from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.identity import authority
+from hedgerow.run.file.read import open_run
+from hedgerow.run.folder.checkpoint import Checkpoint
+from hedgerow.run.simulation import run_file
+from hedgerow.storage import audit
+from hedgerow.transports.grpc.driver import GrpcTransport
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def start(tmp_path):
 def simulated(world):
     """The model of the same run file with all parties in this process."""
     folder = world.folder / "simulated"
-    local_run.train(open_run(world.file), local_run.Options(measured, folder))
+    run_file.train(open_run(world.file), run_file.Options(measured, folder))
     return (folder / "model.json").read_bytes()
 
 
@@ -324,14 +325,14 @@ def test_what_is_wrong_before_anyone_is_called_is_said_in_one_sentence(world):
 def test_a_revoked_certificate_is_not_used(tmp_path):
     made = make_certificates(tmp_path / "ca")
     world = World(tmp_path, made, crl=f'"{tmp_path / "ca" / "crl.pem"}"', patience=2)
-    certs.revoke(tmp_path / "ca", "alice")
+    authority.revoke(tmp_path / "ca", "alice")
     assert "was revoked; get a new one" in refused(*world.words("alice"))
 
 
 def test_a_driver_with_a_revoked_certificate_is_not_answered(tmp_path):
     made = make_certificates(tmp_path / "ca")
     world = World(tmp_path, made, patience=3)
-    certs.revoke(tmp_path / "ca", "driver")
+    authority.revoke(tmp_path / "ca", "driver")
     careful = tmp_path / "careful.toml"
     crl = f'crl = "{tmp_path / "ca" / "crl.pem"}"'
     careful.write_text(world.file.read_text().replace("[driver]", f"[driver]\n{crl}"))

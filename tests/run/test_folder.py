@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from federated import Federation, params_of, same, two_class
-from hedgerow import audit
+from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.errors import RunError
-from hedgerow.plan import Goal
-from hedgerow.protocols.driving import State
-from hedgerow.run import checkpoint as checkpoints
-from hedgerow.run.checkpoint import Checkpoint
-from hedgerow.run.folder import MANIFEST, open_folder
-from hedgerow.run.manifest import About, bytes_by_party, said
+from hedgerow.protocols.driver import State
+from hedgerow.run.folder import checkpoint as checkpoints
+from hedgerow.run.folder.checkpoint import Checkpoint
+from hedgerow.run.folder.folder import MANIFEST, open_folder
+from hedgerow.run.folder.manifest import About, bytes_by_party, said
+from hedgerow.storage import audit
 from hedgerow.trees.forest import Forest
 
 FOLLOW = Goal(follow=True, eval_metric="auc")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, values
+from hedgerow.agreement.ciphers import cipher_of, key_bytes
+from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.protocols.ciphers import cipher_of, key_bytes
-from hedgerow.run.cost import Shape, cost
+from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.trees.params import TreeParams
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.commands.outputs import measured
+from hedgerow.commands.print_tables import measured
 from hedgerow.errors import ParameterError
-from hedgerow.run import local_run
-from hedgerow.run.cost import Shape, cost
-from hedgerow.run.runfile import RunFile, read_run_file
-from hedgerow.run.seen import leaks, sights, used
-from hedgerow.run.simulate import Simulation, members, simulate
-from hedgerow.run.tables import party_tables
+from hedgerow.run.file.read import RunFile, read_run_file
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.forecast.cost import Shape, cost
+from hedgerow.run.forecast.disclosures import leaks, sights, used
+from hedgerow.run.simulation import run_file
+from hedgerow.run.simulation.simulate import Simulation, members, simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\n[data]\ntask = "classify"\n'
 CUT = '[partition]\ndata = "builtin:iris"\nparties = 2\n'
@@ -37,7 +37,7 @@ def trained(folder, into, stop=None, **more):
             raise Stopped
 
     run = read_run_file(folder / "run.toml")
-    return local_run.train(run, local_run.Options(measured, folder / into, watch=watch, **more)).models[""]
+    return run_file.train(run, run_file.Options(measured, folder / into, watch=watch, **more)).models[""]
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_model_and_its_manifest_says_what_was_hidden(tmp_path):

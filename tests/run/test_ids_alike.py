@@ -12,9 +12,9 @@ from test_vertical_runs import read, said
 from hedgerow import GBDTClassifier, NoPrivacy, Table, Vertical
 from hedgerow.data.ids import nearly_common, own_shape
 from hedgerow.errors import DataError
-from hedgerow.protocols import aligned, own_sets
-from hedgerow.run import real_run
-from hedgerow.run.runfile import open_run
+from hedgerow.protocols.align import lists, progress
+from hedgerow.run.file.read import open_run
+from hedgerow.run.real import train as real_run
 
 N = 200
 PLAIN = [str(i) for i in range(N)]
@@ -143,14 +143,14 @@ def test_a_real_party_is_told_of_the_shape_of_its_own_ids_and_of_nobody_elses(tm
 
 def test_a_hint_at_anothers_ids_would_be_seen(tmp_path, made, monkeypatch):
     """The sabotage: what a party hears is of bob's ids too."""
-    real = own_sets.few_common
-    monkeypatch.setattr(own_sets, "few_common", lambda common, own_ids: real(common, [*own_ids, *PADDED]))
+    real = lists.few_common
+    monkeypatch.setattr(lists, "few_common", lambda common, own_ids: real(common, [*own_ids, *PADDED]))
     assert "with leading zeros" in hints(tmp_path, made)["alice"][0]
 
 
 def test_nobody_is_told_where_at_least_half_of_the_ids_are_common():
-    assert aligned.few_common(2, ["1", "2", "03", "04"]) == ""
-    assert aligned.few_common(1, ["1", "2", "03"]).startswith("Only 33% of this party's ids are common")
+    assert progress.few_common(2, ["1", "2", "03", "04"]) == ""
+    assert progress.few_common(1, ["1", "2", "03"]).startswith("Only 33% of this party's ids are common")
 
 
 def test_numbers_are_ids_by_their_digits():

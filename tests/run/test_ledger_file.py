@@ -6,16 +6,16 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from hedgerow.audit import AuditLog, read, verify
 from hedgerow.cli import app
 from hedgerow.errors import RunError
-from hedgerow.protocols.ledger import Ledger
-from hedgerow.run.ledger_file import LedgerFile, ledger_beside, opened
+from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.run.folder.ledger_file import LedgerFile, ledger_beside, opened
+from hedgerow.storage.audit import AuditLog, read, verify
 
 WRITER = """
 import sys
 from pathlib import Path
-from hedgerow.run.ledger_file import LedgerFile
+from hedgerow.run.folder.ledger_file import LedgerFile
 log = LedgerFile(Path(sys.argv[1]))
 for n in range(50):
     log.note("rows predicted", model=sys.argv[2], rows=1)

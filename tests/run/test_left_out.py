@@ -11,9 +11,9 @@ from test_train_run import hedgerow, named, run_file, write_csv
 from hedgerow import GBDTClassifier, Horizontal, WholeTrees
 from hedgerow.data import partition
 from hedgerow.errors import DataError
-from hedgerow.protocols import left_out
-from hedgerow.run import real_run
-from hedgerow.run.runfile import open_run
+from hedgerow.protocols import dropped_columns
+from hedgerow.run.file.read import open_run
+from hedgerow.run.real import train as real_run
 
 NUMBERS = tuple(f"x{i}" for i in range(30))
 DATA = 'label = "y"\ntask = "classify"'
@@ -215,7 +215,7 @@ def test_a_refusal_that_named_them_would_be_seen(tmp_path, made, monkeypatch):
     def naming(plan, *what):
         check(real_run.replace(plan, coordinator=""), *what)
 
-    check = left_out.check_enough
-    monkeypatch.setattr("hedgerow.protocols.agreeing.check_enough", naming)
+    check = dropped_columns.check_enough
+    monkeypatch.setattr("hedgerow.protocols.columns.check_enough", naming)
     _, heard = refused(Few(tmp_path, made, common=1))
     assert all("'hiv_status', 'debts'" in one for one in heard)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from real_parties import NAMES, Process, World, make_certificates
 
-from hedgerow.commands.outputs import measured
-from hedgerow.protocols.sealed_words import SealedVector
-from hedgerow.run import local_run
-from hedgerow.run.runfile import open_run
-from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.commands.print_tables import measured
+from hedgerow.protocols.opener.packing import SealedVector
+from hedgerow.run.file.read import open_run
+from hedgerow.run.simulation import run_file
+from hedgerow.transports.grpc.driver import GrpcTransport
 
 PRIVACY = '[privacy]\nprotection = "lattice"\nopener = "bob"'
 
@@ -22,7 +22,7 @@ def made(tmp_path_factory):
 
 def simulated(world):
     folder = world.folder / "simulated"
-    local_run.train(open_run(world.file), local_run.Options(measured, folder))
+    run_file.train(open_run(world.file), run_file.Options(measured, folder))
     return (folder / "model.json").read_bytes()
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.cli import app
-from hedgerow.messages import Answer, Request
-from hedgerow.plan import Goal, Member, Plan
-from hedgerow.run.cost import Cost, Shape, cost
-from hedgerow.run.runfile import RunFile, read_run_file
-from hedgerow.run.seen import leaks, sights, used
-from hedgerow.run.simulate import Simulation, members, simulate
-from hedgerow.run.tables import party_tables
+from hedgerow.corridor.messages import Answer, Request
+from hedgerow.run.file.read import RunFile, read_run_file
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.forecast.cost import Cost, Shape, cost
+from hedgerow.run.forecast.disclosures import leaks, sights, used
+from hedgerow.run.simulation.simulate import Simulation, members, simulate
 from hedgerow.trees.params import TreeParams
 
 RUN = '[run]\nname = "credit"\n[data]\ntask = "classify"\n'

@@ -8,18 +8,18 @@ from real_parties import NAMES, World, make_certificates, write_rows
 from test_vertical_parties import ALLOWED, PASSIVE, Columns
 from test_vertical_runs import Stopped, said, trained
 
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor.wire import Corridor
 from hedgerow.errors import PartyLost
-from hedgerow.policy import Policy
-from hedgerow.protocols.journal import MOST_TIMES
-from hedgerow.run import real_run
-from hedgerow.run.cost import Shape, cost
-from hedgerow.run.kept_rows import PlacesFile
-from hedgerow.run.runfile import open_run
-from hedgerow.run.seen import used
-from hedgerow.run.simulate import Simulation, members, simulate
-from hedgerow.run.tables import party_tables
-from hedgerow.saved import decoded
-from hedgerow.wire import Corridor
+from hedgerow.model.file import decoded
+from hedgerow.protocols.session.journal import MOST_TIMES
+from hedgerow.run.file.read import open_run
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.folder.private_state import PlacesFile
+from hedgerow.run.forecast.cost import Shape, cost
+from hedgerow.run.forecast.disclosures import used
+from hedgerow.run.real import train as real_run
+from hedgerow.run.simulation.simulate import Simulation, members, simulate
 
 PRIVATE = '[privacy]\ncolumn_names = "private"'
 HEADERS = {

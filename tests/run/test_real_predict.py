@@ -11,17 +11,20 @@ from typer.testing import CliRunner
 
 from asked import trained
 from federated import params_of
-from hedgerow import audit, metrics, parts, read_table
+from hedgerow import read_table
+from hedgerow.agreement.policy import Policy
 from hedgerow.cli import app
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost
-from hedgerow.model import class_numbers
-from hedgerow.policy import Policy
-from hedgerow.protocols.answering import Keeper
-from hedgerow.run import real_predict
-from hedgerow.run.runfile import open_run
-from hedgerow.saved import load_model, save
+from hedgerow.model import part as parts
+from hedgerow.model import quality
+from hedgerow.model.file import load_model, save
+from hedgerow.model.model import class_numbers
+from hedgerow.protocols.predict.passive import Keeper
+from hedgerow.run.file.read import open_run
+from hedgerow.run.real import predict as real_predict
+from hedgerow.storage import audit
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +231,7 @@ def test_a_vertical_model_is_evaluated_with_its_other_parties(tmp_path, made):
     for party in others:
         party.ended()
     report = json.loads((tmp_path / "metrics.json").read_text())
-    assert report["metrics"] == metrics.of_classes(labels, predicted, None)
+    assert report["metrics"] == quality.of_classes(labels, predicted, None)
     assert report["rows"] == 200
     assert "auc" in result.stdout
 

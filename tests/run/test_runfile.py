@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow.agreement.plan import Member
 from hedgerow.cli import app
 from hedgerow.errors import DataError, ParameterError, RunError
-from hedgerow.plan import Member
-from hedgerow.run import tables
-from hedgerow.run.runfile import RunFile, open_run, read_run_file
-from hedgerow.run.simulate import members
+from hedgerow.run.file import tables
+from hedgerow.run.file.read import RunFile, open_run, read_run_file
+from hedgerow.run.simulation.simulate import members
 
 RUN = '[run]\nname = "credit"\n'
 DATA = '[data]\ntask = "classify"\n'

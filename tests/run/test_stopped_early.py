@@ -10,14 +10,15 @@ from test_folder import ABOUT
 from test_train_run import Stopped, forest_in, hedgerow, named, party_files, run_file, stopping_after, train
 from test_vertical_parties import ALLOWED, PASSIVE
 
-from hedgerow import audit
 from hedgerow.errors import PrivacyError, RunError
-from hedgerow.protocols import passive_side, vertical_run
-from hedgerow.protocols.journal import MOST_TIMES, Journal
-from hedgerow.protocols.ledger import WRONG, Ledger
-from hedgerow.run import stopped_early
-from hedgerow.run.folder import open_folder
-from hedgerow.run.manifest import About
+from hedgerow.protocols.session.journal import MOST_TIMES, Journal
+from hedgerow.protocols.session.owner_ledger import WRONG, Ledger
+from hedgerow.protocols.vertical import passive as passive_side
+from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.run.folder import restart
+from hedgerow.run.folder.folder import open_folder
+from hedgerow.run.folder.manifest import About
+from hedgerow.storage import audit
 
 STRANGE = "a,b,y\n1,2,perhaps\n"
 DATA = 'label = "y"\ntask = "classify"'
@@ -130,7 +131,7 @@ def test_a_party_begins_anew_with_other_rows_only_if_it_gave_nothing_summed_over
 
 def test_a_party_that_forgot_what_it_gave_would_be_seen(tmp_path, monkeypatch):
     """The sabotage: sums count as nothing."""
-    monkeypatch.setattr(stopped_early, "BEFORE_SUMS", stopped_early.BEFORE_SUMS | {"MaskedSums"})
+    monkeypatch.setattr(restart, "BEFORE_SUMS", restart.BEFORE_SUMS | {"MaskedSums"})
     about, told = joined(tmp_path / "run", "MaskedSums"), []
     open_folder(tmp_path / "run", about, None, told.append, other_rows=True).close()
     assert told == [anew(tmp_path / "run")]
@@ -149,7 +150,7 @@ def test_what_a_party_counts_is_counted_on_when_it_begins_anew(tmp_path):
 
 def test_a_party_that_does_not_count_on_aligns_without_end(tmp_path, monkeypatch):
     """The sabotage."""
-    monkeypatch.setattr(stopped_early, "COUNTED", frozenset())
+    monkeypatch.setattr(restart, "COUNTED", frozenset())
     for _ in range(MOST_TIMES + 1):
         align_once(tmp_path / "run")
 
@@ -160,7 +161,7 @@ def align_once(folder):
     try:
         Ledger(began.log).log.note(WRONG, sha256=str(len(aside(folder.parent))))
         Journal(began.log, "a run").align("rows", [len(aside(folder.parent)), 3])
-        began.log.note(stopped_early.STOPPED_BY_DRIVER)
+        began.log.note(restart.STOPPED_BY_DRIVER)
     finally:
         began.close()
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hedgerow import audit
 from hedgerow.cli import app
-from hedgerow.commands.outputs import measured
-from hedgerow.run import local_run
-from hedgerow.run.runfile import open_run
-from hedgerow.saved import load_model
+from hedgerow.commands.print_tables import measured
+from hedgerow.model.file import load_model
+from hedgerow.run.file.read import open_run
+from hedgerow.run.simulation import run_file as local_run
+from hedgerow.storage import audit
 
 CANCER = {"data": 'task = "classify"', "partition": 'data = "builtin:breast_cancer"\nparties = 3'}
 TREES = "n_estimators = 5\nmax_depth = 3\nmin_cut_rows = 5"
@@ -305,7 +305,7 @@ def test_a_file_of_fedtrees_prints_its_metric_as_fedtree_does(tmp_path):
 LIMITED = """
 import resource, sys
 from hedgerow.cli import main
-from hedgerow.run import checkpoint
+from hedgerow.run.folder import checkpoint
 
 def full_at(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -317,8 +317,8 @@ class Checkpoint(checkpoint.Checkpoint):
         super().keep(state)
 
 if sys.argv.pop(1) == "checkpoint":
-    from hedgerow.run import local_run
-    local_run.Checkpoint = Checkpoint
+    from hedgerow.run.simulation import run_file
+    run_file.Checkpoint = Checkpoint
 else:
     full_at(60_000)
 main()

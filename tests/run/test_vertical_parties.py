@@ -8,13 +8,16 @@ import pytest
 from real_parties import NAMES, InThread, Process, World, make_certificates
 from typer.testing import CliRunner
 
-from hedgerow import audit, parts
+from hedgerow.agreement.policy import Policy
 from hedgerow.cli import app
-from hedgerow.commands.outputs import measured
-from hedgerow.policy import Policy
-from hedgerow.run import local_run, meeting, real_run
-from hedgerow.run.runfile import open_run
-from hedgerow.saved import decoded
+from hedgerow.commands.print_tables import measured
+from hedgerow.model import part as parts
+from hedgerow.model.file import decoded
+from hedgerow.run.file.read import open_run
+from hedgerow.run.real import connect
+from hedgerow.run.real import train as real_run
+from hedgerow.run.simulation import run_file
+from hedgerow.storage import audit
 
 PLAIN = '[privacy]\nprotection = "plain"\ni_accept_disclosure = true'
 ALLOWED = Policy(allow_plain=True, min_cut_rows=5)
@@ -68,7 +71,7 @@ def world(tmp_path, made):
 def simulated(world):
     """The joined model of the same run file with all parties in this process."""
     folder = world.folder / "simulated"
-    return local_run.train(open_run(world.file), local_run.Options(measured, folder)).models[""]
+    return run_file.train(open_run(world.file), run_file.Options(measured, folder)).models[""]
 
 
 def refused(*words):
@@ -236,7 +239,7 @@ LATTICE = "n_estimators = 4\nmax_depth = 2\nmin_cut_rows = 5"
 def test_an_encrypted_run_waits_for_a_killed_party_or_goes_on_without_its_columns(
     tmp_path, made, start, monkeypatch, on_loss
 ):
-    monkeypatch.setattr(meeting, "GONE_AFTER", 1.0)
+    monkeypatch.setattr(connect, "GONE_AFTER", 1.0)
     world = Columns(tmp_path, made, f'[privacy]\non_loss = "{on_loss}"', LATTICE, patience=60, deadline=60)
     (tmp_path / "policy.toml").write_text("allow_continue = true\nmin_cut_rows = 5\n")
     words = world.words("bob", "--policy", str(tmp_path / "policy.toml"))

@@ -10,18 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 from federated import TINY, vertical
-from hedgerow import parts
 from hedgerow.cli import app
-from hedgerow.commands.outputs import measured
+from hedgerow.commands.print_tables import measured
 from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
-from hedgerow.run import local_run
-from hedgerow.run.cost import Shape, cost
-from hedgerow.run.kept_rows import CutsFile
-from hedgerow.run.runfile import RunFile, read_run_file
-from hedgerow.run.seen import leaks, sights, used
-from hedgerow.run.simulate import Simulation, members, simulate
-from hedgerow.run.tables import party_tables
-from hedgerow.saved import load_model
+from hedgerow.model import part as parts
+from hedgerow.model.file import load_model
+from hedgerow.run.file.read import RunFile, read_run_file
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.folder.private_state import CutsFile
+from hedgerow.run.forecast.cost import Shape, cost
+from hedgerow.run.forecast.disclosures import leaks, sights, used
+from hedgerow.run.simulation import run_file
+from hedgerow.run.simulation.simulate import Simulation, members, simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\n'
 DATA = '[data]\ntask = "classify"\n'
@@ -205,8 +205,8 @@ def test_encryption_that_cannot_be_had_stops_before_any_data_is_read(tmp_path, m
     def unread(_run):
         raise AssertionError("data was read")
 
-    monkeypatch.setattr("hedgerow.run.tables.party_tables", unread)
-    monkeypatch.setattr("hedgerow.run.described.cipher_of", refusing)
+    monkeypatch.setattr("hedgerow.run.file.tables.party_tables", unread)
+    monkeypatch.setattr("hedgerow.run.file.description.cipher_of", refusing)
     read(tmp_path, WHOLE)
     assert "no such encryption" in said(tmp_path, "train", code=3).stderr
     assert not (tmp_path / "runs").exists()
@@ -346,7 +346,7 @@ def trained(path, folder, stop=None, **more):
         if told.round.number == stop:
             raise Stopped
 
-    return local_run.train(read_run_file(path), local_run.Options(measured, folder, watch=watch, **more)).models[""]
+    return run_file.train(read_run_file(path), run_file.Options(measured, folder, watch=watch, **more)).models[""]
 
 
 RESUMED = {

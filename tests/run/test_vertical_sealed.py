@@ -11,18 +11,20 @@ from real_parties import make_certificates
 from test_vertical_parties import PASSIVE, PLAIN, Columns, run
 
 from federated import pooled_model, same
-from hedgerow import _native, parts
-from hedgerow import messages as m
+from hedgerow import _native
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, decode_request
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.policy import Policy
-from hedgerow.protocols.passive import PassiveRows
-from hedgerow.protocols.vertical import VerticalRows
-from hedgerow.run import local_run, tables
-from hedgerow.run.by_columns import side_by_side
-from hedgerow.run.runfile import open_run
-from hedgerow.saved import decoded
-from hedgerow.transports.grpc_driver import GrpcTransport
-from hedgerow.wire import decode_answer, decode_request
+from hedgerow.model import part as parts
+from hedgerow.model.file import decoded
+from hedgerow.protocols.vertical.active import VerticalRows
+from hedgerow.protocols.vertical.passive_rows import PassiveRows
+from hedgerow.run.file import tables
+from hedgerow.run.file.read import open_run
+from hedgerow.run.file.vertical_tables import side_by_side
+from hedgerow.run.simulation import run_file
+from hedgerow.transports.grpc.driver import GrpcTransport
 
 LATTICE, PAILLIER = '[privacy]\nprotection = "lattice"', '[privacy]\nprotection = "paillier"\nkey_bits = 2048'
 TREES = "n_estimators = 2\nmax_depth = 3\nmin_cut_rows = 1\nmax_bin = 16"
@@ -282,7 +284,7 @@ def test_a_run_that_cannot_seal_stops_at_every_party_before_its_data_is_read(mad
     assert all("before any data moves" in str(one) for one in ended)
     assert not listening.frames
     with pytest.raises(PrivacyError, match="built without"):
-        local_run.train(open_run(world.file), local_run.Options(lambda *_: {}, tmp_path / "simulated"))
+        run_file.train(open_run(world.file), run_file.Options(lambda *_: {}, tmp_path / "simulated"))
 
 
 # What the manifest says was learnt
@@ -290,7 +292,7 @@ def test_a_run_that_cannot_seal_stops_at_every_party_before_its_data_is_read(mad
 
 def test_both_manifests_say_what_was_learnt_and_a_simulation_says_the_same(sealed, tmp_path):
     world, _, _ = sealed
-    local_run.train(open_run(world.file), local_run.Options(lambda *_: {}, tmp_path / "simulated"))
+    run_file.train(open_run(world.file), run_file.Options(lambda *_: {}, tmp_path / "simulated"))
     own, simulated, bob = (
         json.loads((folder / "manifest.json").read_text())
         for folder in (world.folder / "alice", tmp_path / "simulated", world.folder / "bob")

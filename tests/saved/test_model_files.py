@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hedgerow import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor, Table, load_model
 from hedgerow.errors import ModelError
-from hedgerow.exports import to_xgboost
-from hedgerow.saved import save
+from hedgerow.model.file import save
+from hedgerow.model.xgboost import to_xgboost
 
 HERE = Path(__file__).parent
 

@@ -8,13 +8,13 @@ import pytest
 
 from asked import Prediction
 from federated import Federation, params_of, two_class, vertical
-from hedgerow import messages as m
-from hedgerow import parts
+from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
-from hedgerow.plan import Goal
-from hedgerow.policy import ALLOW_ALL
+from hedgerow.model import part as parts
 from hedgerow.protocols import party as party_side
-from hedgerow.protocols.agreeing import own_facts
+from hedgerow.protocols.columns import own_facts
 
 DECLARED = {(line.message, line.field): line for line in m.disclosures()}
 

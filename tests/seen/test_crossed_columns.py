@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, labels, values
-from hedgerow import messages as m
-from hedgerow import parts
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.protocols.vertical import VerticalRows
+from hedgerow.model import part as parts
+from hedgerow.protocols.vertical.active import VerticalRows
 
 PAILLIER = {"protection": "paillier", "key_bits": 2048}
 PLAIN = {"protection": "plain"}

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, values
-from hedgerow import messages as m
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.unencrypted import Unencrypted
-from hedgerow.protocols import hidden, passive, vertical_run
-from hedgerow.protocols.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.vertical import VerticalRows
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
+from hedgerow.protocols.vertical import hidden_active, passive_rows
+from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical.active import VerticalRows
+from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 
 TREES = replace(TINY, max_depth=3, min_cut_rows=1)
 N = 60
@@ -69,7 +70,7 @@ def test_without_hidden_rows_they_show():
 
 def test_levels_that_are_left_out_where_a_tree_has_none_show_too(monkeypatch):
     """The sabotage: a tree that ends early is not padded."""
-    monkeypatch.setattr(hidden.HiddenRows, "finish_round", VerticalRows.finish_round)
+    monkeypatch.setattr(hidden_active.HiddenRows, "finish_round", VerticalRows.finish_round)
     assert clear(run(simple=True), *OWN_CUTS) != clear(run(), *OWN_CUTS)
 
 
@@ -94,13 +95,13 @@ def test_cuts_come_in_an_order_of_their_own_not_of_their_nodes():
 
 def members_of(patch):
     """A run, and who was at the nodes of its cuts, as bytes that a frame might hold."""
-    kept, begin = [], hidden._Members.__init__
+    kept, begin = [], hidden_active._Members.__init__
 
     def noting(self, *more):
         begin(self, *more)
         kept.append(self.own_members)
 
-    patch.setattr(hidden._Members, "__init__", noting)
+    patch.setattr(hidden_active._Members, "__init__", noting)
     fed = run()
     texts = [members[:, i] for members in kept for i in range(members.shape[1])]
     needles = [text.astype(kind).tobytes() for text in texts for kind in ("<i8", "<i4", "u1", "<f4")]
@@ -118,14 +119,14 @@ def test_nobody_can_read_who_is_at_a_node(monkeypatch):
 
 def test_without_encryption_one_could(monkeypatch):
     """The sabotage: the same search finds them."""
-    for place in (vertical_run, passive):
+    for place in (vertical_run, passive_rows):
         monkeypatch.setattr(place, "cipher_of", lambda _: Unencrypted())
     fed, needles = members_of(monkeypatch)
     assert [needle for needle in needles if any(needle in one.frame for one in fed.heard)]
 
 
 def test_the_active_party_opens_sides_of_the_rows_of_its_nodes_only(monkeypatch):
-    opened, sides = [], hidden._Members.sides
+    opened, sides = [], hidden_active._Members.sides
 
     def noting(self, party, answer):
         secret = self.rows.secret
@@ -133,7 +134,7 @@ def test_the_active_party_opens_sides_of_the_rows_of_its_nodes_only(monkeypatch)
         opened.append((told, self.own_members.sum(axis=1)))
         return sides(self, party, answer)
 
-    monkeypatch.setattr(hidden._Members, "sides", noting)
+    monkeypatch.setattr(hidden_active._Members, "sides", noting)
     run()
     assert any(told.any() for told, _ in opened)
     for told, at_nodes in opened:
@@ -144,7 +145,7 @@ def test_a_party_that_tells_sides_of_other_rows_is_found_out(monkeypatch):
     """It cannot read whose sides are wanted, and what it adds shows."""
 
     def lying(self, request):
-        plan = hidden.sides_plan(self.hidden, N, len(request.cuts.column))
+        plan = hidden_active.sides_plan(self.hidden, N, len(request.cuts.column))
         ones = np.zeros((N, plan.entries), np.int64)
         ones[:, 0] = 1
         own = self.public.seal_slots(ones, replace(plan, by_holder=False))

@@ -7,11 +7,11 @@ import pytest
 
 from asked import Prediction, trained
 from federated import labels, params_of, values
+from hedgerow.corridor.messages import Sides
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.messages import Sides
-from hedgerow.protocols.answering import Answering
+from hedgerow.protocols.predict.passive import Answering
 
 CONVERSATION = ("AskKnown", "Known", "AskWays", "Sides")
 
@@ -70,7 +70,7 @@ def test_a_party_that_tells_its_thresholds_is_noticed(made, monkeypatch):
         return Sides(np.concatenate([real(self, request).left, self.part.thresholds.view(np.uint8)]))
 
     monkeypatch.setattr(Answering, "_ways", leaking)
-    monkeypatch.setattr("hedgerow.protocols.predict.sides_of", lambda bits, sizes, _: [_bits(bits, sizes)])
+    monkeypatch.setattr("hedgerow.protocols.predict.active.sides_of", lambda bits, sizes, _: [_bits(bits, sizes)])
     asked = asked_by(*made, parties_of(60, 1))
     assert holds(asked, np.concatenate([part.thresholds for part in made[1].values()]))
 

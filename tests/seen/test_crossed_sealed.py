@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from federated import Federation, params_of, two_class
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
-from hedgerow.plan import Goal
-from hedgerow.privacy.lattice import Lattice, LatticePublicKey, LatticeSecretKey
-from hedgerow.privacy.unencrypted import Unencrypted
-from hedgerow.protocols import leading, opener
-from hedgerow.protocols.opener import Relay
-from hedgerow.protocols.sealed_words import SealedVector, word_bits
+from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey, LatticeSecretKey
+from hedgerow.privacy.unencrypted.cipher import Unencrypted
+from hedgerow.protocols.opener import leader, relay
+from hedgerow.protocols.opener.packing import SealedVector, word_bits
+from hedgerow.protocols.opener.relay import Relay
 from opener_view import LimbedVector, opener_view
 
 PARAMS = params_of(n_estimators=1, max_depth=2, min_child_rows=2)
@@ -65,7 +65,7 @@ def test_no_sum_and_no_party_s_part_of_one_stands_in_any_frame(sums):
 
 def test_sums_that_are_not_encrypted_are_found(sums, monkeypatch):
     """The sabotage: a cipher that seals nothing."""
-    for module in (opener, leading):
+    for module in (relay, leader):
         monkeypatch.setattr(module, "cipher_of", lambda plan: Unencrypted())
     assert found(run(), sums) > 10
 

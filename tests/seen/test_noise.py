@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, values
+from hedgerow.agreement.plan import Goal
+from hedgerow.corridor.messages import MaskedSums
 from hedgerow.data import partition
-from hedgerow.messages import MaskedSums
-from hedgerow.plan import Goal
 from hedgerow.privacy import masks
 from hedgerow.protocols import secure_sum
-from hedgerow.protocols.unsummed import Unsummed
+from hedgerow.protocols.horizontal.batch import Unsummed
 from statistics_of_noise import looks_like_noise
 from unpadded import leave_unpadded, note_own_sums, unpadded
 

@@ -5,7 +5,7 @@ from authority import Authority
 from campaign.proxy import Proxy
 from peers import QUICK, RUN, Events, Party, RawDriver, RawParty
 
-from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.transports.grpc.driver import GrpcTransport
 
 NAMES = ("a", "b", "c")
 

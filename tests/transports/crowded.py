@@ -7,9 +7,9 @@ import resource
 import sys
 from pathlib import Path
 
-from hedgerow.identity import Identity
-from hedgerow.transports import connections
-from hedgerow.transports.grpc_driver import GrpcTransport
+from hedgerow.identity.identity import Identity
+from hedgerow.transports.grpc import connections
+from hedgerow.transports.grpc.driver import GrpcTransport
 
 MOST_FILES = 400
 

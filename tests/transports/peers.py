@@ -5,9 +5,9 @@ import queue
 import threading
 import time
 
-from hedgerow.identity import fingerprint
-from hedgerow.transports import frames, grpc_streams
-from hedgerow.transports.grpc_party import serve
+from hedgerow.identity.identity import fingerprint
+from hedgerow.transports.grpc import envelope, tls_streams
+from hedgerow.transports.grpc.party import serve
 
 RUN = b"a run"
 QUICK = {"lost_after": 1.0, "heartbeat": 0.2}
@@ -67,21 +67,21 @@ class RawParty:
 
     def __init__(self, port, identity, ca) -> None:
         self._out: queue.Queue[bytes | None] = queue.Queue()
-        self._stream = grpc_streams.Dialled(f"127.0.0.1:{port}", identity, ca, None, iter(self._out.get, None))
+        self._stream = tls_streams.Dialled(f"127.0.0.1:{port}", identity, ca, None, iter(self._out.get, None))
         self._stream.known = True  # it reports what the driver says
         self._in = iter(self._stream)
 
     def send(self, message: object) -> None:
-        self._out.put(message if isinstance(message, bytes) else frames.encode(message))
+        self._out.put(message if isinstance(message, bytes) else envelope.encode(message))
 
-    def hello(self, name: str, start: bytes = b"0" * 16, run: bytes = RUN, version: int = frames.VERSION) -> None:
-        self.send(frames.Hello(version, name, start, run))
+    def hello(self, name: str, start: bytes = b"0" * 16, run: bytes = RUN, version: int = envelope.VERSION) -> None:
+        self.send(envelope.Hello(version, name, start, run))
 
     def next(self) -> object:
         """The next message that is no heartbeat; raises what ended the stream."""
         while True:
-            message = frames.read_from_driver(next(self._in))
-            if not isinstance(message, frames.Beat):
+            message = envelope.read_from_driver(next(self._in))
+            if not isinstance(message, envelope.Beat):
                 return message
 
     def beat(self, every: float = 0.2) -> None:
@@ -89,7 +89,7 @@ class RawParty:
 
         def run() -> None:
             while True:
-                self.send(frames.Beat())
+                self.send(envelope.Beat())
                 time.sleep(every)
 
         threading.Thread(target=run, daemon=True).start()
@@ -106,33 +106,33 @@ class RawDriver:
         self.identity, self.start = identity, b"d" * 16
         self.received: queue.Queue[object] = queue.Queue()
         self.out: queue.Queue[object] = queue.Queue()
-        self._listener = grpc_streams.listen("127.0.0.1:0", identity, ca, self._talk, 10)
+        self._listener = tls_streams.listen("127.0.0.1:0", identity, ca, self._talk, 10)
         self.port = self._listener.port
 
     def _talk(self, caller):
-        hello = frames.read_hello(next(caller.messages))
+        hello = envelope.read_hello(next(caller.messages))
         who = bytes.fromhex(fingerprint(caller.certificate))
         signature = self.identity.sign("welcome", who + hello.start + self.start)
-        yield frames.encode(frames.Welcome(frames.VERSION, self.start, self.identity.certificate, signature))
+        yield envelope.encode(envelope.Welcome(envelope.VERSION, self.start, self.identity.certificate, signature))
         threading.Thread(target=self._read, args=(caller,), daemon=True).start()
         while (message := self._next()) is not None:
-            yield message if isinstance(message, bytes) else frames.encode(message)
+            yield message if isinstance(message, bytes) else envelope.encode(message)
 
     def _next(self) -> object:
         try:
             return self.out.get(timeout=0.2)
         except queue.Empty:
-            return frames.Beat()
+            return envelope.Beat()
 
     def _read(self, caller) -> None:
         for raw in caller.messages:
-            message = frames.read_from_party(raw)
-            if not isinstance(message, frames.Beat):
+            message = envelope.read_from_party(raw)
+            if not isinstance(message, envelope.Beat):
                 self.received.put(message)
         self.out.put(None)
 
     def request(self, sequence: int, frame: bytes) -> None:
-        for message in frames.cut(sequence, frame, sha(frame)):
+        for message in envelope.cut(sequence, frame, sha(frame)):
             self.out.put(message)
 
     def close(self) -> None:

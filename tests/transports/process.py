@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from hedgerow.identity import Identity
-from hedgerow.transports.grpc_driver import GrpcTransport
-from hedgerow.transports.grpc_party import serve
+from hedgerow.identity.identity import Identity
+from hedgerow.transports.grpc.driver import GrpcTransport
+from hedgerow.transports.grpc.party import serve
 
 
 def say(*words: str) -> None:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, ProtocolError
-from hedgerow.transports.frames import CHUNK
+from hedgerow.transports.grpc.envelope import CHUNK
 
 MOST = 64 << 20
 

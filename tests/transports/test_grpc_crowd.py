@@ -12,7 +12,7 @@ import pytest
 from crowded import MOST_FILES
 
 from hedgerow.errors import RunError
-from hedgerow.transports import connections
+from hedgerow.transports.grpc import connections
 
 
 @contextmanager

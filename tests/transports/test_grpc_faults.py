@@ -12,8 +12,8 @@ import pytest
 from peers import sha
 
 from hedgerow.errors import PartyLost, ProtocolError
-from hedgerow.transports import frames
-from hedgerow.transports.frames import CHUNK, Beat, Failed, Head, Part, Welcome
+from hedgerow.transports.grpc import envelope
+from hedgerow.transports.grpc.envelope import CHUNK, Beat, Failed, Head, Part, Welcome
 
 MOST = 64 << 20
 
@@ -225,7 +225,7 @@ def lying(net, *messages, most_bytes=MOST):
         ([Failed(7, "no")], "request 7, which it was never sent"),
         ([Failed(1, "no\x1b[2J\r")], "no [2J "),
         ([b"\x91\x09"], "not one of the transport's"),
-        ([frames.Goodbye(True, "")], "not one of the transport's"),
+        ([envelope.Goodbye(True, "")], "not one of the transport's"),
         ([Head(1, MOST + 1, sha(b""), b"")], f"at most {MOST} are allowed"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_changed_or_replayed_request_is_refused_and_never_computed(asked, sequ
 def test_a_request_whose_parts_are_reordered_is_refused(asked):
     driver, party, calls = asked
     frame = os.urandom(3 * CHUNK)
-    first, second, third = frames.cut(1, frame, sha(frame))
+    first, second, third = envelope.cut(1, frame, sha(frame))
     for message in (first, third, second):
         driver.out.put(message)
     assert "does not have the hash" in str(party.ended())

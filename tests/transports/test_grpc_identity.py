@@ -14,13 +14,14 @@ from cryptography import x509
 from peers import QUICK, RUN
 
 from hedgerow.errors import IdentityError, MissingExtra, ParameterError, PartyLost, ProtocolError, RunError
-from hedgerow.transports import frames, reception
-from hedgerow.transports.grpc_driver import GrpcTransport
-from hedgerow.transports.grpc_party import serve
-from hedgerow.transports.grpc_streams import library
+from hedgerow.transports.grpc import envelope
+from hedgerow.transports.grpc import server as reception
+from hedgerow.transports.grpc.driver import GrpcTransport
+from hedgerow.transports.grpc.party import serve
+from hedgerow.transports.grpc.tls_streams import library
 
 grpc = library()
-HELLO = frames.encode(frames.Hello(frames.VERSION, "a", b"0" * 16, RUN))
+HELLO = envelope.encode(envelope.Hello(envelope.VERSION, "a", b"0" * 16, RUN))
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_process_that_imported_grpc_before_cannot_become_a_driver(net, tmp_pat
     script = (
         "import sys, grpc; sys.path[:0] = [sys.argv[1]]\n"
         "from authority import Authority\n"
-        "from hedgerow.transports.grpc_driver import GrpcTransport\n"
+        "from hedgerow.transports.grpc.driver import GrpcTransport\n"
         "a = Authority(); i = a.identity('d')\n"
         "try: GrpcTransport('127.0.0.1:0', i, a.pem, {'a': i.fingerprint})\n"
         "except Exception as error: print(type(error).__name__, error)\n"
@@ -190,7 +191,7 @@ def test_two_processes_with_one_certificate_are_not_both_let_in(net):
     driver = net.driver()
     first, second = net.raw(driver.port, "a"), net.raw(driver.port, "a")
     first.hello("a", b"1" * 16)
-    assert isinstance(first.next(), frames.Welcome)
+    assert isinstance(first.next(), envelope.Welcome)
     first.beat()
     second.hello("a", b"2" * 16)
     with pytest.raises(IdentityError, match="two processes with the certificate of a"):

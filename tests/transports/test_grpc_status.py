@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from hedgerow import cli
 from hedgerow.errors import HedgerowError, IdentityError, PartyLost, ProtocolError
-from hedgerow.transports.grpc_party import serve
-from hedgerow.transports.grpc_streams import Dialled, library
+from hedgerow.transports.grpc.party import serve
+from hedgerow.transports.grpc.tls_streams import Dialled, library
 
 grpc = library()
 WORDS = "\x1b]0;title\x07\x1b[2JThe run is finished.\nhedgerow: now run this" + "A" * 5000

@@ -6,9 +6,9 @@ import pytest
 from peers import QUICK, RUN
 
 from hedgerow.errors import PartyLost, ProtocolError
-from hedgerow.transports import calling, grpc_streams
-from hedgerow.transports.grpc_driver import GrpcTransport
-from hedgerow.transports.waiting import Waiting, duration
+from hedgerow.transports.grpc import client, tls_streams
+from hedgerow.transports.grpc.driver import GrpcTransport
+from hedgerow.transports.grpc.waiting import Waiting, duration
 
 
 class Clock:
@@ -97,7 +97,7 @@ def test_a_party_says_that_nothing_answers_where_a_port_is_open_and_silent(net):
 
 
 def test_a_second_process_says_that_the_first_is_connected(net, monkeypatch):
-    monkeypatch.setattr(calling, "OCCUPIED_SECONDS", 1.0)
+    monkeypatch.setattr(client, "OCCUPIED_SECONDS", 1.0)
     driver = net.driver(lost_after=20)
     first = net.raw(driver.port, "a")
     first.hello("a", b"1" * 16)
@@ -123,8 +123,8 @@ def test_what_a_server_says_before_it_has_shown_who_it_is_is_not_passed_on(net, 
         raise ProtocolError("the server's own words")
         yield
 
-    monkeypatch.setattr(grpc_streams, "_status", lambda grpc, _: grpc.StatusCode.UNAVAILABLE)
-    listener = grpc_streams.listen("127.0.0.1:0", net.identities["driver"], net.authority.pem, talk, 10)
+    monkeypatch.setattr(tls_streams, "_status", lambda grpc, _: grpc.StatusCode.UNAVAILABLE)
+    listener = tls_streams.listen("127.0.0.1:0", net.identities["driver"], net.authority.pem, talk, 10)
     try:
         party = net.party(listener.port, "a", bytes, patience=0.5)
         party.ended()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow import _native
 from hedgerow.trees import bins
-from hedgerow.trees.coarse import coarser, counts_of
+from hedgerow.trees.merge_bins import coarser, counts_of
 
 
 def binned(values, n_categories, least, max_bin=255):

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.pooled import Task, train
+from hedgerow.model.train import Task, train
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 

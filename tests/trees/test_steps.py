@@ -6,7 +6,7 @@ import pytest
 from federated import params_of, values
 from hedgerow import _native
 from hedgerow.data.table import Table
-from hedgerow.pooled import Task, prepare
+from hedgerow.model.train import Task, prepare
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.splits import Cuts, Nodes
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import _native
-from hedgerow.privacy.agreed import RowsPlan
-from hedgerow.privacy.paillier import PaillierSecretKey
-from hedgerow.privacy.paillier_wire import Ring
+from hedgerow.privacy.paillier.cipher import PaillierSecretKey
+from hedgerow.privacy.paillier.wire import Ring
+from hedgerow.privacy.shapes import RowsPlan
 
 KNOWN = json.loads((Path(__file__).parent / "paillier.json").read_text())
 P, Q = int(KNOWN["p"], 16), int(KNOWN["q"], 16)

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use super::random::Stream;
-use crate::portable::dispatched;
+use crate::math::portable::dispatched;
 
 /// The table's deviation, and the factors of the first two steps.
 const BASE: f64 = 6.0;

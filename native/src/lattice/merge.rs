@@ -11,8 +11,8 @@ use super::products::AT_ONCE;
 use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below};
 use super::seal::{N, PACKED, PRIMES, add_residues, lift_small, take_products};
-use crate::portable::dispatched;
-use crate::threads;
+use crate::math::portable::dispatched;
+use crate::math::threads;
 
 /// Words of one switching key: primes x digits x 2 x n.
 pub const SWITCH: usize = PRIMES * PRIMES * 2 * N;

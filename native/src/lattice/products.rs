@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 
 use super::ring::{Factor, Prime, below, power};
 #[cfg(target_arch = "x86_64")]
-use crate::portable::has_avx2;
+use crate::math::portable::has_avx2;
 
 /// Products that can be added before they are reduced.
 pub const AT_ONCE: usize = 4;

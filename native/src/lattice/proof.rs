@@ -12,7 +12,7 @@
 //! What follows: who answers two challenges of a round knows z, z' with (c - c') b = z_e - z_e' - a (z_s - z_s'), and
 //! 2 / (c - c') is a polynomial that lengthens others by at most 1 / sin(pi / 256) < 81.5. So 2 b = e'' - a s'' with e'' and s''
 //! short, which is why answers use twice an encryption of zero. Guessing all challenges succeeds with 2^-128.
-//! `lattice_bounds` counts the lengths in the flood.
+//! `lattice/bounds` counts the lengths in the flood.
 
 use sha2::{Digest, Sha256};
 
@@ -20,7 +20,7 @@ use super::gaussian::{deviation, sample};
 use super::random::{Stream, Use, system_seed};
 use super::ring::{Factor, Prime};
 use super::seal::take_products;
-use crate::threads;
+use crate::math::threads;
 
 /// Rounds, with a challenge of eight bits each.
 pub const ROUNDS: usize = 16;

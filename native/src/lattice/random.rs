@@ -8,7 +8,7 @@ use chacha20::ChaCha12;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 
 use super::ring::Prime;
-use crate::portable::dispatched;
+use crate::math::portable::dispatched;
 
 pub type Seed = [u8; 32];
 

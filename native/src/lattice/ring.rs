@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 use super::ring_avx2;
-use crate::portable::dispatched;
+use crate::math::portable::dispatched;
 #[cfg(target_arch = "x86_64")]
-use crate::portable::has_avx2;
+use crate::math::portable::has_avx2;
 
 /// Primes that are 1 modulo 16384: the two largest of 27 bits, the two largest of 26, then again of 27. The first four
-/// (106 bits) serve n = 4096, up to all eight (214 bits) n = 8192; `lattice_bounds` says which limits these keep.
+/// (106 bits) serve n = 4096, up to all eight (214 bits) n = 8192; `lattice/bounds` says which limits these keep.
 pub const PRIMES: [u32; 8] =
     [133_857_281, 133_644_289, 67_043_329, 66_994_177, 133_611_521, 133_513_217, 133_251_073, 132_825_089];
 

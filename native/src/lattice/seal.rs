@@ -9,8 +9,8 @@ use super::pack::{pack, packed_len, unpack};
 use super::proof::Statement;
 use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below};
-use crate::portable::dispatched;
-use crate::threads;
+use crate::math::portable::dispatched;
+use crate::math::threads;
 use std::sync::Mutex;
 
 pub const N: usize = 4096;

@@ -31,7 +31,7 @@ use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Prime, Ring};
 use super::slots_words as words;
 pub use super::slots_words::{BYTES, N};
-use crate::threads;
+use crate::math::threads;
 
 /// Ciphertexts worked on at a time: neighbouring entries of a row share cache lines, and 64 bits hold so many products.
 const TILE: usize = 16;

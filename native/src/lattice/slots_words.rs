@@ -3,7 +3,7 @@
 
 use super::random::Stream;
 use super::ring::{self, Factor, Prime, below};
-use crate::portable::dispatched;
+use crate::math::portable::dispatched;
 
 /// Coefficients, or slots, of one polynomial.
 pub const N: usize = 8192;

@@ -16,8 +16,8 @@ use super::products::AT_ONCE;
 use super::random::{Seed, Stream, Use, system_seed};
 use super::ring::{Factor, Prime, Ring, below, inverse_of, power};
 use super::seal::{Encoder, N, Opener, PACKED, PRIMES, add_residues, encoders, lift_small, open_return, return_len};
-use crate::portable::dispatched;
-use crate::threads;
+use crate::math::portable::dispatched;
+use crate::math::threads;
 
 /// How sums lie in ciphertexts, and how wide the flood is.
 #[derive(Clone, Copy)]

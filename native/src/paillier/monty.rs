@@ -9,7 +9,7 @@ use crypto_bigint::{BoxedUint, Odd};
 
 #[cfg(target_arch = "x86_64")]
 use super::adx;
-use crate::portable;
+use crate::math::portable;
 
 /// Words of the largest modulus: the square of a key of 4096 bits.
 pub const MOST_WORDS: usize = 128;

@@ -10,7 +10,7 @@ use crypto_primes::{Flavor, is_prime, sieve_and_find};
 use super::fields;
 use super::monty::{Modulus, big};
 use super::random::{for_shares, generator, multiply_random, number, powers};
-use crate::threads;
+use crate::math::threads;
 
 /// Two primes of half as many bits, neither equal nor close, whose product has exactly `bits` bits; and the product. Both
 /// are 3 modulo 4, so that the negative of a number is a square modulo a prime where the number is none.

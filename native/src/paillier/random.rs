@@ -10,7 +10,7 @@ use crypto_bigint::ConcatenatingMul;
 use getrandom::SysRng;
 
 use super::monty::{Modulus, big, pick};
-use crate::threads;
+use crate::math::threads;
 
 /// A generator for one task, seeded by the system's.
 pub fn generator() -> ChaCha20Rng {

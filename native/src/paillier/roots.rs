@@ -5,7 +5,7 @@ use crypto_bigint::{BoxedUint, Odd};
 use super::monty::{Modulus, big};
 use super::own::{Half, Own, joined, nonzero};
 use super::random::for_shares;
-use crate::threads;
+use crate::math::threads;
 
 impl Half {
     /// The exponent that undoes 4n among the squares modulo the prime, of which there are (p - 1) / 2: an odd number.

@@ -8,7 +8,7 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul, Gcd, Odd};
 use super::fields;
 use super::monty::{Modulus, big};
 use super::random::{for_shares, squared};
-use crate::threads;
+use crate::math::threads;
 
 /// Rows that a task should at least have for each sum it starts, so that joining the sums of tasks costs little.
 const LEAST_ROWS_A_SUM: usize = 16;

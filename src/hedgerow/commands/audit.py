@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.audit import Unread, read
-from hedgerow.audit import verify as verify_log
-from hedgerow.commands.outputs import print_grid
+from hedgerow.commands.print_tables import print_grid
 from hedgerow.errors import ParameterError, RunError
-from hedgerow.show import plain
+from hedgerow.report.tree_text import plain
+from hedgerow.storage.audit import Unread, read
+from hedgerow.storage.audit import verify as verify_log
 
 BROKEN, UNREAD = 1, 4
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from hedgerow import certs, issuing
-from hedgerow.commands.outputs import note
+from hedgerow.commands.print_tables import note
 from hedgerow.errors import IdentityError
-from hedgerow.show import plain
+from hedgerow.identity import authority, x509
+from hedgerow.report.tree_text import plain
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the CA.", show_default=False)]
 CaName = Annotated[str, typer.Option(help="Name of the CA.")]
@@ -31,21 +31,21 @@ FileOrFolder = Annotated[Path, typer.Argument(help="A certificate, or a folder o
 
 def ca(folder: Folder, name: CaName = "Hedgerow CA", days: Days = 3650) -> None:
     """Make a CA: FOLDER/ca.pem for everybody, FOLDER/ca.key for nobody else."""
-    made = certs.make_ca(folder, name, days)
+    made = authority.make_ca(folder, name, days)
     typer.echo(f"CA: {made.file}, valid until {made.until:%Y-%m-%d}")
     note(f"Who has {made.file.with_suffix('.key')} can make certificates in any name; keep it to yourself.")
 
 
 def issue(folder: Folder, names: Names, host: Hosts = None, days: Days = 365) -> None:
     """Make NAME.pem and NAME.key for each name; prints the lines that name them in a run file."""
-    made = certs.issue(folder, *names, hosts=host or certs.HOSTS, days=days)
+    made = authority.issue(folder, *names, hosts=host or authority.HOSTS, days=days)
     typer.echo("\n\n".join(_snippet(one) for one in made))
     note(f"Valid until {made[0].until:%Y-%m-%d}. A key is for its party alone; send it by a way that nobody reads.")
 
 
 def renew(folder: Folder, name: Name, host: SameHosts = None, days: Days = 365, new_key: NewKey = False) -> None:
     """Make a new certificate in place of NAME.pem, which is kept as NAME.old.pem."""
-    made = certs.renew(folder, name, host or (), days, new_key=new_key)
+    made = authority.renew(folder, name, host or (), days, new_key=new_key)
     typer.echo(_snippet(made))
     note(f"The fingerprint changed: put this one in place of the old one in run files and policies. "
          f"It is valid until {made.until:%Y-%m-%d}.")  # fmt: skip
@@ -53,19 +53,19 @@ def renew(folder: Folder, name: Name, host: SameHosts = None, days: Days = 365, 
 
 def revoke(folder: Folder, who: Who = None, days: ListDays = 30) -> None:
     """Put a certificate on the list of revoked ones, FOLDER/crl.pem, and sign the list anew."""
-    made = certs.revoke(folder, who, days)
+    made = authority.revoke(folder, who, days)
     typer.echo(f"list: {made.file}, number {made.number}, {made.n_revoked} revoked, renew before {made.until:%Y-%m-%d}")
     note("Give the new list to everyone who checks certificates.")
 
 
 def show(path: FileOrFolder) -> None:
     """List certificates: name, fingerprint, until when they are valid, and whether they are revoked."""
-    rows = [("name", "fingerprint", "valid until", "revoked"), *map(_row, certs.certificates(path))]
+    rows = [("name", "fingerprint", "valid until", "revoked"), *map(_row, authority.certificates(path))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:  # not folded to the terminal's width: fingerprints are for copying
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     try:
-        certs.check_list(path if path.is_dir() else path.parent)
+        authority.check_list(path if path.is_dir() else path.parent)
     except IdentityError as error:
         note(str(error))
 
@@ -73,13 +73,13 @@ def show(path: FileOrFolder) -> None:
 COMMANDS = (ca, issue, renew, revoke, show)
 
 
-def _snippet(made: certs.Certificate) -> str:
+def _snippet(made: authority.Certificate) -> str:
     """A party as a run file names it; a name has no character that TOML would need escaped."""
     return f'[[party]]\nname = "{made.name}"\nfingerprint = "{made.fingerprint}"'
 
 
-def _row(found: certs.Certificate) -> tuple[str, str, str, str]:
+def _row(found: authority.Certificate) -> tuple[str, str, str, str]:
     beside = "" if found.file.stem in (found.name, "ca") else f" ({found.file.name})"
-    expired = " (expired)" if found.until < issuing.now() else ""
+    expired = " (expired)" if found.until < x509.now() else ""
     revoked = {None: "-", True: "yes", False: "no"}[found.revoked]
     return plain(found.name + beside), found.fingerprint, f"{found.until:%Y-%m-%d}{expired}", revoked

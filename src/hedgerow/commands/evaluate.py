@@ -7,12 +7,20 @@ from typing import Annotated
 import typer
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import together
-from hedgerow.commands.inputs import Roles, label_of, read_like
-from hedgerow.commands.outputs import check_writable, comparable, measured, measured_by, metric_rows, note, print_grid
-from hedgerow.commands.words import in_options
-from hedgerow.run.options import DataOptions
-from hedgerow.saved import load_model, write_whole
+from hedgerow.commands import predict_together
+from hedgerow.commands.option_names import in_options
+from hedgerow.commands.print_tables import (
+    check_writable,
+    comparable,
+    measured,
+    measured_by,
+    metric_rows,
+    note,
+    print_grid,
+)
+from hedgerow.commands.read_tables import Roles, label_of, read_like
+from hedgerow.model.file import load_model, write_whole
+from hedgerow.run.file.options import DataOptions
 from hedgerow.threads import threads_of
 
 Json = Annotated[
@@ -31,18 +39,18 @@ def evaluate(
     ignore: opt.Ignore = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
-    with_: together.With = None,
-    cert: together.Cert = None,
-    key: together.KeyFile = None,
-    without: together.Without = None,
-    folder: together.Folder = None,
+    with_: predict_together.With = None,
+    cert: predict_together.Cert = None,
+    key: predict_together.KeyFile = None,
+    without: predict_together.Without = None,
+    folder: predict_together.Folder = None,
     n_jobs: opt.Jobs = None,
 ) -> None:
     """Compare a model's predictions with labels (without --label, its own); a vertical model with its other parties."""
     if json_ is not None:
         check_writable(json_)
     loaded = load_model(model)
-    parties = together.parties_of(with_, cert, key, without, folder)
+    parties = predict_together.parties_of(with_, cert, key, without, folder)
     known = DataOptions() if parties is None else parties.run.data
     label = label_of(data, label, loaded.label or known.label)
     side = (label, id_ or known.id, weight or known.weight)
@@ -52,9 +60,9 @@ def evaluate(
         table = read_like(data, loaded.columns, roles)
         found = measured(loaded, table, threads_of(n_jobs))
     else:
-        table = together.own_rows(loaded, data, roles, parties)
+        table = predict_together.own_rows(loaded, data, roles, parties)
         comparable(table.labels, loaded.classes)  # before anybody is asked
-        leaves = together.ask(loaded, table, parties)
+        leaves = predict_together.ask(loaded, table, parties)
         found = measured_by(loaded, table, loaded.means(loaded.scores_at(leaves)))
     for sentence in table.remarks:
         note(in_options(sentence))

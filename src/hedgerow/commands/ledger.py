@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.commands.outputs import note, print_grid
-from hedgerow.protocols.ledger import MOST_WRONG, Ledger
-from hedgerow.run.ledger_file import existing_log
+from hedgerow.commands.print_tables import note, print_grid
+from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger
+from hedgerow.run.folder.ledger_file import existing_log
 
 File = Annotated[Path, typer.Argument(help="A ledger, or the audit log of a run.", show_default=False)]
 

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from hedgerow.commands.outputs import note, print_grid
+from hedgerow.agreement.plan import Member, Plan
+from hedgerow.commands.print_tables import note, print_grid
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.plan import Member, Plan
-from hedgerow.protocols import left_out
-from hedgerow.run.cost import BITS_PER_SECOND, SECONDS_PER_TRIP, Cost, Shape, cost
-from hedgerow.run.runfile import RunFile, open_run
-from hedgerow.run.seen import leaks, sights
-from hedgerow.run.tables import party_tables
+from hedgerow.protocols import dropped_columns
+from hedgerow.run.file.read import RunFile, open_run
+from hedgerow.run.file.tables import party_tables
+from hedgerow.run.forecast.cost import BITS_PER_SECOND, SECONDS_PER_TRIP, Cost, Shape, cost
+from hedgerow.run.forecast.disclosures import leaks, sights
 from hedgerow.threads import threads_of
 
 MOST_READ = 50 << 20
@@ -98,12 +98,12 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
 def _note_left_out(agreed: Plan, tables: Mapping[str, Table]) -> None:
     """Columns that not all parties have; names only where the run tells them to the driver."""
     names = {party: table.names for party, table in tables.items()}
-    lacking, sizes = left_out.left_out(names), {party: len(own) for party, own in names.items()}
+    lacking, sizes = dropped_columns.left_out(names), {party: len(own) for party, own in names.items()}
     common = len({name for own in names.values() for name in own}) - len(lacking)
     if lacking and agreed.columns == "shared":
         is_open = agreed.column_names == "open"
-        note(left_out.told_driver(names) if is_open else left_out.counted(sizes, common))
-        left_out.check_enough(agreed, sizes, common, lacking if is_open else ())
+        note(dropped_columns.told_driver(names) if is_open else dropped_columns.counted(sizes, common))
+        dropped_columns.check_enough(agreed, sizes, common, lacking if is_open else ())
 
 
 def _print_cost(reckoned: Cost) -> None:

@@ -14,13 +14,13 @@ import typer
 from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import together
-from hedgerow.commands.inputs import Roles, read_like
-from hedgerow.commands.outputs import check_writable, note
-from hedgerow.commands.words import in_options
+from hedgerow.commands import predict_together
+from hedgerow.commands.option_names import in_options
+from hedgerow.commands.print_tables import check_writable, note
+from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.errors import ParameterError
-from hedgerow.model import Model
-from hedgerow.saved import load_model, write_whole
+from hedgerow.model.file import load_model, write_whole
+from hedgerow.model.model import Model
 from hedgerow.threads import threads_of
 
 ROWS_AT_ONCE = 10_000
@@ -44,11 +44,11 @@ def predict(
     ignore: opt.Ignore = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
-    with_: together.With = None,
-    cert: together.Cert = None,
-    key: together.KeyFile = None,
-    without: together.Without = None,
-    folder: together.Folder = None,
+    with_: predict_together.With = None,
+    cert: predict_together.Cert = None,
+    key: predict_together.KeyFile = None,
+    without: predict_together.Without = None,
+    folder: predict_together.Folder = None,
     n_jobs: opt.Jobs = None,
 ) -> None:
     """Predict the rows of a table, one line a row, in the table's order; a vertical model with its other parties."""
@@ -57,7 +57,7 @@ def predict(
     loaded = load_model(model)
     if what is opt.WhatName.PROBABILITY and not loaded.classes:
         raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
-    parties = together.parties_of(with_, cert, key, without, folder)
+    parties = predict_together.parties_of(with_, cert, key, without, folder)
     roles = Roles(None, id_, None, loaded.absent, tuple(ignore or ()), delimiter, decimal)
     if parties is None:
         loaded.check_whole()
@@ -65,8 +65,8 @@ def predict(
         reached = _Reached(lambda: loaded.scores(table, threads), lambda: loaded.leaves(table, threads))
     else:
         id_ = id_ or parties.run.data.id
-        table = together.own_rows(loaded, data, replace(roles, id=id_), parties)
-        leaves = together.ask(loaded, table, parties)
+        table = predict_together.own_rows(loaded, data, replace(roles, id=id_), parties)
+        leaves = predict_together.ask(loaded, table, parties)
         reached = _Reached(lambda: loaded.scores_at(leaves), lambda: leaves)
     for sentence in table.remarks:
         note(in_options(sentence))

@@ -8,20 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
+from hedgerow.agreement.policy import Policy
 from hedgerow.commands import options as opt
-from hedgerow.commands.live import live, size
-from hedgerow.commands.outputs import check_writable, measured, metric_rows, note, print_grid
+from hedgerow.commands.print_tables import check_writable, measured, metric_rows, note, print_grid
+from hedgerow.commands.progress_bar import live, size
 from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.errors import ParameterError
-from hedgerow.identity import Identity
-from hedgerow.policy import Policy
-from hedgerow.run import local_run, real_run
-from hedgerow.run.folder import MODEL, PART
-from hedgerow.run.ledger_file import ledger_beside
-from hedgerow.run.local_run import Outcome
-from hedgerow.run.method_keys import BASELINES
-from hedgerow.run.policy_file import read_policy
-from hedgerow.run.runfile import RunFile, open_run
+from hedgerow.identity.identity import Identity
+from hedgerow.run.file.policy import read_policy
+from hedgerow.run.file.read import RunFile, open_run
+from hedgerow.run.file.rules import BASELINES
+from hedgerow.run.folder.folder import MODEL, PART
+from hedgerow.run.folder.ledger_file import ledger_beside
+from hedgerow.run.real import train as real_run
+from hedgerow.run.simulation import run_file as local_run
+from hedgerow.run.simulation.run_file import Outcome
 from hedgerow.threads import short_turns, threads_of
 
 RUN_FILES = (".toml", ".conf")

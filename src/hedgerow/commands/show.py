@@ -5,17 +5,17 @@ from typing import Annotated
 
 import typer
 
-from hedgerow import plots
 from hedgerow.commands import options as opt
-from hedgerow.commands.outputs import check_writable, print_grid
+from hedgerow.commands.print_tables import check_writable, print_grid
 from hedgerow.errors import ParameterError
-from hedgerow.exports import to_xgboost
-from hedgerow.model import Model
-from hedgerow.parts import Part, is_part
-from hedgerow.parts import decoded as part_decoded
-from hedgerow.saved import content_of, decoded
-from hedgerow.show import summary, tree_text
-from hedgerow.show_part import part_summary, part_tree_text
+from hedgerow.model.file import content_of, decoded
+from hedgerow.model.model import Model
+from hedgerow.model.part import Part, is_part
+from hedgerow.model.part import decoded as part_decoded
+from hedgerow.model.xgboost import to_xgboost
+from hedgerow.report import plots
+from hedgerow.report.part_text import part_summary, part_tree_text
+from hedgerow.report.tree_text import summary, tree_text
 
 Tree = Annotated[int | None, typer.Option(help="Number of a tree to show, from 0.", show_default=False)]
 Importances = Annotated[opt.ImportanceName | None, typer.Option(help="Rank all columns by this.", show_default=False)]

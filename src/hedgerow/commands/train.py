@@ -12,17 +12,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hedgerow import pooled
 from hedgerow.commands import options as opt
-from hedgerow.commands.goal import Wanted, check_options, goal_of, tree_params
-from hedgerow.commands.inputs import Roles, label_of, read_labelled, read_like
-from hedgerow.commands.outputs import check_labels, check_writable, measured, metric_rows, note, print_grid
+from hedgerow.commands.option_names import in_options
+from hedgerow.commands.print_tables import check_labels, check_writable, measured, metric_rows, note, print_grid
+from hedgerow.commands.read_tables import Roles, label_of, read_labelled, read_like
 from hedgerow.commands.runs import Folder, Resume, check_run_options, check_table_options, is_run_file, train_run
-from hedgerow.commands.words import in_options
+from hedgerow.commands.training_goal import Wanted, check_options, goal_of, tree_params
 from hedgerow.data.id_columns import asked_about
 from hedgerow.data.table import Table
-from hedgerow.model import Model
-from hedgerow.saved import load_model, save
+from hedgerow.model import train as pooled
+from hedgerow.model.file import load_model, save
+from hedgerow.model.model import Model
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback, Round
 from hedgerow.trees.params import TreeParams

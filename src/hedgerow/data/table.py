@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hedgerow.data.beside import as_ids, as_labels, as_weights
 from hedgerow.data.cells import (
     EXACT,
     Place,
@@ -28,6 +27,7 @@ from hedgerow.data.cells import (
     text_of,
 )
 from hedgerow.data.names import Frame, automatic_names, column_names, frame_of, positions, taken
+from hedgerow.data.side_columns import as_ids, as_labels, as_weights
 from hedgerow.errors import DataError, ParameterError
 
 Values: TypeAlias = "NDArray[np.float32] | sparse.csr_array[Any]"

@@ -15,19 +15,20 @@ import typer
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
-from hedgerow import parts, plots
-from hedgerow.commands.live import size
-from hedgerow.commands.outputs import print_grid
+from hedgerow.agreement.plan import Plan
+from hedgerow.commands.print_tables import print_grid
+from hedgerow.commands.progress_bar import size
 from hedgerow.data.table import Table
 from hedgerow.demo.organisations import Federation, Ran, run
 from hedgerow.errors import HedgerowError, MissingExtra
 from hedgerow.estimators import GBDTClassifier
-from hedgerow.metrics import auc
-from hedgerow.model import Model, class_numbers
-from hedgerow.plan import Plan
-from hedgerow.run.folder import MODEL, PART
-from hedgerow.run.seen import leaks
-from hedgerow.saved import load_model, save
+from hedgerow.model import part as parts
+from hedgerow.model.file import load_model, save
+from hedgerow.model.model import Model, class_numbers
+from hedgerow.model.quality import auc
+from hedgerow.report import plots
+from hedgerow.run.folder.folder import MODEL, PART
+from hedgerow.run.forecast.disclosures import leaks
 
 SEED = 7
 ORGANISATIONS = ("alder", "birch", "cedar")

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hedgerow import certs
 from hedgerow.data.table import Table
 from hedgerow.errors import RunError
-from hedgerow.run.folder import MANIFEST
-from hedgerow.run.manifest import bytes_by_party
+from hedgerow.identity import authority as certs
+from hedgerow.run.folder.folder import MANIFEST
+from hedgerow.run.folder.manifest import bytes_by_party
 
 LONGEST = 110.0
 """Seconds after which a run is given up."""

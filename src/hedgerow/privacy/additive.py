@@ -17,7 +17,7 @@ sealing. *Slots*: every row has one integer an entry, the choice takes or leaves
 (a score), or every chosen integer stays and every other becomes zero (a filtered vector). Where a plan makes no choice,
 slots that many sealed are only added up and opened; a cipher whose sums tell more than their value refuses such a plan.
 
-A plan (`agreed`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
+A plan (`shapes`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
 refuses the plan. Integers are signed throughout. A sealed thing has no values, and no conversion to an array: only
 `open_sums` and `open_slots` read it. Sealed things of one key and plan can be added and subtracted, as often as the
@@ -29,7 +29,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.privacy.agreed import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 
 class Sealed(Protocol):

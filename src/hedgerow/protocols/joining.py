@@ -12,12 +12,12 @@ Sees in the clear.  Everyone: the plan, certificates, public keys.  Driver: name
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hedgerow.certs import check_valid
+from hedgerow.agreement.plan import Plan
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor.messages import Consent, Facts, Introduce, Key, Propose
 from hedgerow.errors import IdentityError, PrivacyError, ProtocolError
-from hedgerow.identity import Identity, fingerprint, verify
-from hedgerow.messages import Consent, Facts, Introduce, Key, Propose
-from hedgerow.plan import Plan
-from hedgerow.policy import Policy
+from hedgerow.identity.authority import check_valid
+from hedgerow.identity.identity import Identity, fingerprint, verify
 from hedgerow.privacy.masks import PairKeys
 from hedgerow.protocols.secure_sum import Circle
 

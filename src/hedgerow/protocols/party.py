@@ -11,38 +11,38 @@ from typing import get_args
 
 import msgspec
 
-from hedgerow import messages as m
+from hedgerow.agreement.plan import Plan
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.frame_hash import sha256_of
+from hedgerow.corridor.wire import MOST_SMALL, decode_request, encode
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
-from hedgerow.frame_hash import sha256_of
-from hedgerow.identity import Identity
-from hedgerow.plan import Plan
-from hedgerow.policy import Policy
-from hedgerow.protocols import ensemble
-from hedgerow.protocols.agreeing import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
-from hedgerow.protocols.aligned import Tell, silent
-from hedgerow.protocols.begun import BegunRows, begun_digest, check_grown, forest_of
-from hedgerow.protocols.cut_points import OwnRows
-from hedgerow.protocols.horizontal import Growing, trees_digest
+from hedgerow.identity.identity import Identity
+from hedgerow.model.file import MOST_BYTES, decoded
+from hedgerow.protocols import whole_trees
+from hedgerow.protocols.align.lists import Aligning, Counts, KeepsPlaces, OwnSets, Tables
+from hedgerow.protocols.columns import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
+from hedgerow.protocols.dropped_columns import tell_party
+from hedgerow.protocols.horizontal.batch import Begun, worked_out
+from hedgerow.protocols.horizontal.cut_points import OwnRows
+from hedgerow.protocols.horizontal.driver import Growing, trees_digest
+from hedgerow.protocols.horizontal.party import Attempt, Kept, OwnSteps, Reply, advanced
+from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
+from hedgerow.protocols.horizontal.sets import Stepping
 from hedgerow.protocols.joining import Membership
-from hedgerow.protocols.journal import SETUP, Journal, Log, NoLog
-from hedgerow.protocols.leading import Leading
-from hedgerow.protocols.ledger import Ledger
-from hedgerow.protocols.left_out import tell_party
-from hedgerow.protocols.opener import Sealing, Summing
-from hedgerow.protocols.own_cuts import Keeps
-from hedgerow.protocols.own_sets import Aligning, Counts, KeepsPlaces, OwnSets, Tables
-from hedgerow.protocols.own_steps import Attempt, Kept, OwnSteps, Reply, advanced
-from hedgerow.protocols.passive import PassiveRows
-from hedgerow.protocols.passive_side import PassiveSide
+from hedgerow.protocols.opener.leader import Leading
+from hedgerow.protocols.opener.relay import Sealing, Summing
+from hedgerow.protocols.private_columns import OwnNames
 from hedgerow.protocols.secure_sum import Hiding, Told
-from hedgerow.protocols.shared_names import OwnNames
-from hedgerow.protocols.taking_part import Stepping
-from hedgerow.protocols.unsummed import Begun, worked_out
-from hedgerow.saved import MOST_BYTES, decoded
+from hedgerow.protocols.session.journal import SETUP, Journal, Log, NoLog
+from hedgerow.protocols.session.notify import Tell, silent
+from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.vertical.kept_cuts import Keeps
+from hedgerow.protocols.vertical.passive import PassiveSide
+from hedgerow.protocols.vertical.passive_rows import PassiveRows
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
-from hedgerow.wire import MOST_SMALL, decode_request, encode
 
 BYTES_A_NODE = 128
 """At least as many as a node takes in a model file."""
@@ -187,7 +187,7 @@ class Party:
         if summed and isinstance(request, m.AskLocalCuts) and self.plan.cut_points == "local":
             return self._agreed.local_cuts(self.plan.params.max_bin, self.threads)
         if not summed and isinstance(request, m.AskTrees):
-            return ensemble.own_trees(request, self.plan, self._agreed, self.threads)
+            return whole_trees.own_trees(request, self.plan, self._agreed, self.threads)
         if self.plan.method == "vertical":
             return self._by_columns(request)
         if isinstance(request, m.Farewell):

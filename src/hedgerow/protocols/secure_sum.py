@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.frame_hash import sha256_of
+from hedgerow.corridor.messages import Answer, MaskedSums, PlainSums, Request
+from hedgerow.corridor.wire import MOST_SMALL, Corridor, sized
 from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
-from hedgerow.frame_hash import sha256_of
-from hedgerow.messages import Answer, MaskedSums, PlainSums, Request
-from hedgerow.plan import Plan
 from hedgerow.privacy import masks
-from hedgerow.protocols.taking_part import enough
-from hedgerow.wire import MOST_SMALL, Corridor, sized
+from hedgerow.protocols.session.participants import enough
 
 ROOM = 4096
 """Bytes an answer may have beside its words."""

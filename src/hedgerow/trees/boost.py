@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.trees import forest as forests
-from hedgerow.trees.evaluate import Metric
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import Grown, Growth, NoMoreSums, Rows, grow
 from hedgerow.trees.params import TreeParams
+from hedgerow.trees.watched_metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ use crate::lattice::products::AT_ONCE;
 use crate::lattice::random::Stream;
 use crate::lattice::ring::{self, Factor, Prime};
 use crate::lattice::slots_words as words;
-use crate::threads;
+use crate::math::threads;
 
 /// What an answer does to its result before it leaves.
 #[derive(Clone, Copy)]

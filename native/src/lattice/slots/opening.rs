@@ -4,7 +4,7 @@ use super::keys::Secret;
 use super::{Layout, MOST_MODULI, N, Poly, Sealed, TILE, Tile, plain, primes_of};
 use crate::lattice::ring::{self, Factor, Prime};
 use crate::lattice::slots_words as words;
-use crate::threads;
+use crate::math::threads;
 
 /// Opens a table: rows x entries, or one sum a row if the lanes are to be added.
 pub fn open(sealed: Sealed, layout: &Layout, summed: bool, own_secret: &[i8], out: &mut [i64], n_threads: usize) {

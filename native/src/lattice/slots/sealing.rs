@@ -6,7 +6,7 @@ use crate::lattice::pack;
 use crate::lattice::random::{Seed, Stream, Use};
 use crate::lattice::ring::{self, Factor, Prime};
 use crate::lattice::slots_words as words;
-use crate::threads;
+use crate::math::threads;
 
 /// A plaintext to be added: for slots modulo t the coefficients r of q m modulo t, because (q m - r) / t, which is q m / t
 /// rounded, is -r / t modulo every prime of q.

@@ -1,0 +1,3 @@
+//! Pads of secure aggregation.
+
+pub mod pads;

@@ -1,0 +1,4 @@
+//! What all kernels share: threads, and mathematics that is the same on every CPU.
+
+pub mod portable;
+pub mod threads;

@@ -1,0 +1,100 @@
+//! Prediction.
+
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::arrays::*;
+use super::bins::SparseArrays;
+use crate::trees::matrix::SparseTable;
+use crate::trees::predict::{self, DenseBlocks, Forest, SparseBlocks};
+
+#[derive(FromPyObject)]
+struct ForestArrays<'py> {
+    columns: PyReadonlyArray1<'py, i32>,
+    thresholds: PyReadonlyArray1<'py, f32>,
+    missing_left: PyReadonlyArray1<'py, bool>,
+    children: PyReadonlyArray1<'py, i32>,
+    sets: PyReadonlyArray1<'py, i32>,
+    category_sets: PyReadonlyArray2<'py, u64>,
+    values: PyReadonlyArray1<'py, f32>,
+    roots: PyReadonlyArray1<'py, i64>,
+}
+
+impl ForestArrays<'_> {
+    fn view(&self, n_columns: usize) -> PyResult<Forest<'_>> {
+        ensure_last(self.category_sets.shape(), 4)?;
+        let forest = Forest {
+            columns: flat!(self.columns),
+            thresholds: flat!(self.thresholds),
+            missing_left: flat!(self.missing_left),
+            children: flat!(self.children),
+            sets: flat!(self.sets),
+            category_sets: flat!(self.category_sets).as_chunks().0,
+            values: flat!(self.values),
+            roots: flat!(self.roots),
+        };
+        forest.check(n_columns).map_err(wrong)?;
+        Ok(forest)
+    }
+}
+
+#[derive(FromPyObject)]
+enum TableArrays<'py> {
+    Dense(PyReadonlyArray2<'py, f32>),
+    Sparse(SparseArrays<'py>),
+}
+
+#[pyfunction]
+fn add_scores<'py>(
+    py: Python<'py>,
+    forest: ForestArrays<'py>,
+    table: TableArrays<'py>,
+    n_columns: usize,
+    absent: f32,
+    mut scores: PyReadwriteArray2<'py, f32>,
+    n_threads: Threads,
+) -> PyResult<()> {
+    let n_threads = n_threads.get();
+    let forest = forest.view(n_columns)?;
+    let (rows, classes) = (scores.shape()[0], scores.shape()[1]);
+    let scores = flat_mut!(scores);
+    ensure(classes > 0, "no scores a row")?;
+    match &table {
+        TableArrays::Dense(values) => {
+            ensure(values.shape() == [rows, n_columns], "the table has another shape")?;
+            let blocks = DenseBlocks { values: flat!(values), n_columns };
+            run(py, || predict::add_scores(forest, &blocks, classes, scores, n_threads))?;
+        }
+        TableArrays::Sparse(table) => {
+            let table = table.view(n_columns)?;
+            ensure(table.starts.len() == rows + 1, "the table has another number of rows")?;
+            let SparseTable { starts, columns, values } = table;
+            let blocks = SparseBlocks { starts, columns, values, n_columns, absent };
+            run(py, || predict::add_scores(forest, &blocks, classes, scores, n_threads))?;
+        }
+    }
+    Ok(())
+}
+
+#[pyfunction]
+fn leaf_places<'py>(
+    py: Python<'py>,
+    forest: ForestArrays<'py>,
+    values: PyReadonlyArray2<'py, f32>,
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyArray2<i32>>> {
+    let n_threads = n_threads.get();
+    let (rows, n_columns) = (values.shape()[0], values.shape()[1]);
+    let forest = forest.view(n_columns)?;
+    let trees = forest.roots.len() - 1;
+    ensure(trees > 0 && n_columns > 0, "the forest has no tree, or the table no column")?;
+    let blocks = DenseBlocks { values: flat!(values), n_columns };
+    let mut out = vec![0i32; rows * trees];
+    run(py, || predict::leaf_places(forest, &blocks, &mut out, n_threads))?;
+    shaped(py, out, rows, trees)
+}
+
+pub(super) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(add_scores, m)?)?;
+    m.add_function(wrap_pyfunction!(leaf_places, m)?)
+}

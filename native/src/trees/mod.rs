@@ -1,0 +1,12 @@
+//! Growing trees: cut points, binned tables, histograms, gradients, splits, dividing rows, prediction.
+
+pub mod check_cuts;
+pub mod cuts;
+pub mod divide;
+
+pub mod gradients;
+pub mod histogram;
+pub mod matrix;
+pub mod predict;
+pub mod sampling;
+pub mod splits;

@@ -1,0 +1,138 @@
+"""A data owner's own rules: what a party checks before it consents to a run, whatever the driver says."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.errors import PolicyError
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What this owner allows. The defaults are the strictest that a masked run with three parties meets."""
+
+    plan: str | None = None
+    """The hash of the one plan that is allowed."""
+    fewest_parties: int = FEWEST_MASKED
+    allow_two: bool = False
+    allow_plain: bool = False
+    """The driver may read this party's own sums; in a vertical run nothing is sealed."""
+    allow_local_cuts: bool = False
+    """The driver may read this party's own quantiles."""
+    allow_whole_trees: bool = False
+    """Others may read trees grown on this party's rows alone."""
+    allow_continue: bool = False
+    """The run may go on without a party that is lost."""
+    allow_party_sampling: bool = False
+    min_cut_rows: int = 50
+    min_child_rows: int = 1
+    """In a vertical run, also of a node whose sums or sides this party gives."""
+    min_bin_rows: int = 1
+    """Of this party's own bins in a vertical run; smaller ones are merged."""
+    most_trees: int = 10_000
+    most_classes: int = 10
+    """Trees of a round, one a class: of a vertical run by the active party's word, else of all parties together.
+
+    A goal for numbers has one tree a round, whatever is said. Of classes a vertical run's passive party knows nothing,
+    and each that is made up gives the sums and sides of another tree; ten are digits, and more must be meant.
+    """
+    most_sides: int = 10_000_000_000
+    """Sides of rows at own cuts that a vertical run may be told, over all its processes, whatever its plan needs.
+
+    A million rows, 100 rounds and a depth of 6 are 6e8 sides where every cut is this party's, 6e9 of ten classes; with
+    hidden rows, where all rows count at every one of 63 cuts of a tree, 6.3e9.
+    """
+    most_bits: int = 100_000_000_000
+    """Bits for which the sums that a vertical run is given have room, likewise.
+
+    100 columns of 255 bins, 100 rounds and a depth of 6 are 32 nodes a tree and 1.6e8 sums of at most 54 bits, 8.8e9
+    bits; 8.8e10 of ten classes.
+    """
+    min_key_bits: int = 2048
+    """Of Paillier keys."""
+    openers: tuple[str, ...] | None = None
+    """Parties that may open the sums of an encrypted horizontal run; None: the one that the run file names."""
+    allow_prediction: bool = True
+    """The active party of a vertical model may ask which way rows go at this party's cuts."""
+    most_predicted_rows: int = 1_000_000
+    """Rows of one model that it may ask about, in all predictions together; counted in the owner's ledger."""
+    columns: tuple[str, ...] | None = None
+    """The only columns this owner gives; None: all of its table."""
+    tell_columns: Literal["codes", "names"] = "codes"
+    """What a vertical run's active party is told of this owner's columns: numbers alone, or their names too."""
+
+    def check(self, plan: Plan) -> None:
+        """Refuse a plan that these rules do not allow, with the rule's name."""
+        if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
+            raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
+        if plan.method == "predict":
+            if not self.allow_prediction:
+                raise PolicyError("The run predicts, which this party's policy refuses (allow_prediction).")
+            return
+        whole = plan.method in ("bagging", "sequential")
+        refused = [
+            (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
+            (not whole and plan.protection == "plain" and not self.allow_plain, "has no protection", "allow_plain"),
+            (
+                not whole and plan.cut_points == "local" and not self.allow_local_cuts,
+                "shows quantiles",
+                "allow_local_cuts",
+            ),
+            (self._weak(plan), f"has keys of only {plan.key_bits} bits", "min_key_bits"),
+            (self._unknown_opener(plan), f"lets {plan.opener!r} open the sums", "openers"),
+            (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
+            (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
+            (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
+            (self._few_after_losses(plan), "may grow trees from three parties after a loss", "fewest_parties"),
+            (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
+            (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
+            (
+                plan.hidden_rows and self.min_child_rows > 1,
+                "hides nodes, so that their sizes cannot be checked",
+                "min_child_rows",
+            ),
+            (plan.params.n_estimators > self.most_trees, "grows too many trees", "most_trees"),
+        ]
+        for is_refused, what, rule in refused:
+            if is_refused:
+                raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
+
+    def fewest(self, plan: Plan) -> int:
+        """The fewest parties over which this owner gives a part of a sum, masked or sealed."""
+        return 2 if self.allow_two and plan.allow_two else max(self.fewest_parties, FEWEST_MASKED)
+
+    def _too_few(self, plan: Plan) -> bool:
+        return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
+
+    def _few_after_losses(self, plan: Plan) -> bool:
+        """Drawn parties that are lost are not replaced, as long as three are left."""
+        shrinks = plan.only_sums and plan.party_share < 1 and plan.on_loss == "continue"
+        return shrinks and self.fewest(plan) > FEWEST_MASKED
+
+    def _weak(self, plan: Plan) -> bool:
+        return plan.protection == "paillier" and plan.key_bits < self.min_key_bits
+
+    def _unknown_opener(self, plan: Plan) -> bool:
+        return bool(plan.opener) and self.openers is not None and plan.opener not in self.openers
+
+    def _too_fine(self, plan: Plan) -> bool:
+        by_counts = plan.method == "horizontal" and plan.cut_points == "counts"
+        return (by_counts or plan.method == "vertical") and plan.params.min_cut_rows < self.min_cut_rows
+
+
+ALLOW_ALL = Policy(
+    fewest_parties=1,
+    allow_two=True,
+    allow_plain=True,
+    allow_local_cuts=True,
+    allow_whole_trees=True,
+    allow_continue=True,
+    allow_party_sampling=True,
+    min_cut_rows=1,
+    most_trees=10**9,
+    most_classes=10**9,
+    most_sides=10**18,
+    most_bits=10**18,
+    most_predicted_rows=10**12,
+)
+"""For parties that live in one process, where there is nobody to hide from."""

@@ -1,0 +1,169 @@
+"""Messages as bytes and back. No type name travels, only numbers; nothing is believed before it is checked.
+
+Arrays are their little-endian bytes. How many items an array must have is known to whoever reads it, from the plan and
+from what it asked for: `sized` refuses any other number before the array is used.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Union, get_args, get_type_hints
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.corridor.messages import ANSWERS, REQUESTS, Answer, MaskedSums, Request
+from hedgerow.corridor.remembered import remembered
+from hedgerow.corridor.transport import Transport
+from hedgerow.errors import ProtocolError
+
+VERSION = 1
+MOST_SMALL = 1 << 26
+"""Bytes of any message whose size the plan does not tell: plans, facts, grids and forests."""
+
+WORDS = np.dtype(np.uint64)
+
+SMALL = 4096
+"""Bytes of an array below which copying it is cheaper than a view of it."""
+
+if sys.byteorder != "little":  # pragma: no cover
+    raise ImportError("hedgerow's messages are little-endian; this machine is not.")
+
+
+def _outgoing(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tobytes() if value.nbytes < SMALL else np.ascontiguousarray(value).data
+    raise NotImplementedError(type(value))
+
+
+_READERS: dict[int, Callable[[bytes], NDArray[Any]]] = {}
+"""By the identity of a declared array type: these live as long as the messages, and hashing them takes longer."""
+
+
+def _incoming(kind: Any, value: Any) -> NDArray[Any]:
+    reader = _READERS.get(id(kind))
+    if reader is None:
+        dtype = np.dtype(get_args(get_args(kind)[1])[0])
+        checked = {"b": _truths, "f": _finite}.get(dtype.kind)
+        reader = _READERS[id(kind)] = partial(checked or np.frombuffer, dtype=dtype)
+    return reader(value)
+
+
+def _truths(value: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if value and max(value) > 1:
+        raise ValueError("a truth value is neither 0 nor 1")
+    return np.frombuffer(value, dtype)
+
+
+def _finite(value: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
+    array = np.frombuffer(value, dtype)
+    if not np.isfinite(array).all():
+        raise ValueError("a number is not finite")
+    return array
+
+
+class _MaskedWords(msgspec.Struct, frozen=True, array_like=True, tag=MaskedSums.__struct_config__.tag):
+    """`MaskedSums` as they lie in a frame: words come in such numbers that they are read where they are."""
+
+    masked_words: memoryview
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_outgoing)
+_REQUESTS = msgspec.msgpack.Decoder(Union[REQUESTS], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
+_READ = tuple(_MaskedWords if kind is MaskedSums else kind for kind in ANSWERS)
+_ANSWERS = msgspec.msgpack.Decoder(Union[_READ], dec_hook=_incoming)  # noqa: UP007  # a union of a tuple
+
+
+def encode(message: Request | Answer) -> bytes:
+    """A frame."""
+    return _ENCODER.encode(message)
+
+
+def decode_request(frame: bytes, most_bytes: int = MOST_SMALL) -> Request:
+    """What the driver says; anything but a well-formed request is refused."""
+    _check_size(frame, most_bytes)
+    return _read_request(frame)
+
+
+@remembered
+def _read_request(frame: bytes) -> Request:
+    return _decoded(_REQUESTS, frame)  # type: ignore[no-any-return]
+
+
+def decode_answer(frame: bytes, most_bytes: int) -> Answer:
+    """What a party answers; anything but a well-formed answer is refused."""
+    _check_size(frame, most_bytes)
+    return _decoded(_ANSWERS, frame)  # type: ignore[no-any-return]
+
+
+def _check_size(frame: bytes, most_bytes: int) -> None:
+    if len(frame) > most_bytes:
+        raise ProtocolError(f"A message has {len(frame)} bytes where the plan allows {most_bytes}.")
+
+
+def _decoded(decoder: Any, frame: bytes) -> Any:
+    try:
+        message = decoder.decode(frame)
+        if type(message) is _MaskedWords:
+            return MaskedSums(np.frombuffer(message.masked_words, WORDS))
+    except (msgspec.DecodeError, ValueError, TypeError, RecursionError, UnicodeDecodeError):
+        raise ProtocolError("A message cannot be read: it is damaged, or of another version.") from None
+    for name in _NUMBERS[type(message)]:
+        value = getattr(message, name)
+        if value is not None and not np.isfinite(value).all():
+            raise ProtocolError("A message holds a number that is not finite.")
+    return message
+
+
+def _of_numbers(kind: Any) -> tuple[str, ...]:
+    """The fields of a message that are numbers, or tuples of them."""
+    hints = get_type_hints(kind)
+    return tuple(n for n in kind.__struct_fields__ if float in (hints[n], *get_args(hints[n])))
+
+
+_NUMBERS = {kind: _of_numbers(kind) for kind in (*REQUESTS, *ANSWERS)}
+
+
+def sized(array: NDArray[Any], n: int, what: str) -> NDArray[Any]:
+    """The array, if it has so many items."""
+    if array.shape != (n,):
+        raise ProtocolError(f"A message holds {array.size} {what} where {n} were asked for.")
+    return array
+
+
+Listener = Callable[[str, str, Request | Answer, bytes], None]
+"""Told of every message: from whom, to whom, what, and its frame."""
+
+
+class Corridor:
+    """The driver's side of every conversation: one verb, `ask`."""
+
+    def __init__(self, transport: Transport, listeners: tuple[Listener, ...] = ()) -> None:
+        self.transport, self.listeners = transport, listeners
+
+    def ask(
+        self, requests: Mapping[str, Request], deadline: float, most_bytes: int = MOST_SMALL
+    ) -> tuple[dict[str, Answer], frozenset[str]]:
+        """Send each party its request; returns the answers, and who did not answer within `deadline` seconds.
+
+        An answer that cannot be read is refused with the name of the party it came from.
+        """
+        encoded = {number: encode(request) for number, request in {id(r): r for r in requests.values()}.items()}
+        frames = {party: encoded[id(request)] for party, request in requests.items()}
+        for party, request in requests.items() if self.listeners else ():
+            self._tell("driver", party, request, frames[party])
+        carried, missing = self.transport.carry(frames, deadline, most_bytes)
+        answers = {}
+        for party, frame in carried.items():
+            try:
+                answers[party] = decode_answer(frame, most_bytes)
+            except ProtocolError as error:
+                raise ProtocolError(f"Party {party!r} answered what cannot be used. {error}") from None
+            if self.listeners:
+                self._tell(party, "driver", answers[party], frame)
+        return answers, missing
+
+    def _tell(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
+        for listener in self.listeners:
+            listener(sender, receiver, message, frame)

@@ -1,0 +1,93 @@
+"""What is fixed before the first tree: labels and weights as numbers, what is known of them, and the first score."""
+
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.model.model import ClassLabel, class_numbers
+from hedgerow.trees.fixedpoint import WIDE_BITS
+from hedgerow.trees.losses import LabelFacts, Loss
+
+MOST_WEIGHT = 1e30
+
+
+def loss_of_classes(n_classes: int, average: bool) -> Loss:
+    """The loss that tells so many classes apart, in boosted trees or (`average`) a random forest."""
+    if average:
+        return Loss("shares", n_classes=n_classes) if n_classes > 2 else Loss("squared")
+    return Loss("softmax", n_classes=n_classes) if n_classes > 2 else Loss("logistic")
+
+
+def used(table: Table) -> Table:
+    """Rows with weight 0 are no rows: they must not even move a cut."""
+    if table.weights is None or (table.weights > 0).all():
+        return table
+    return table.take(np.flatnonzero(table.weights > 0))
+
+
+def labels_of(table: Table, classes: Sequence[ClassLabel]) -> NDArray[np.float32]:
+    """Labels as numbers: positions among the classes where there are any."""
+    if table.labels is None:
+        raise DataError("The table has no labels; name the label column.")
+    if not classes:
+        return _finite(table.labels)
+    return class_numbers(table.labels, tuple(classes)).astype(np.float32)
+
+
+def _finite(labels: NDArray[np.generic]) -> NDArray[np.float32]:
+    try:
+        numbers = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError("The labels are text; a regression needs numbers (use a classifier for classes).") from None
+    if np.abs(numbers).max(initial=0) > np.finfo(np.float32).max:
+        raise DataError("Some labels are too large for a 32-bit float; scale them.")
+    return numbers.astype(np.float32)
+
+
+def weights_of(table: Table, classes: Sequence[ClassLabel], scale_pos_weight: float) -> NDArray[np.float32]:
+    """Weights of the rows, the one for the positive class included; empty if all are 1."""
+    if table.weights is None and scale_pos_weight == 1:
+        return np.empty(0, np.float32)
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights.copy()
+    if scale_pos_weight != 1:
+        if len(classes) != 2:
+            raise ParameterError("scale_pos_weight needs exactly two classes.")
+        weights[labels_of(table, classes) == 1] *= scale_pos_weight
+    return as_float32(weights)
+
+
+def as_float32(weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Weights, if they are neither too large nor too small."""
+    if len(weights) and (weights.max() > MOST_WEIGHT or weights.min() < 1 / MOST_WEIGHT):
+        raise DataError(f"Some weights are above {MOST_WEIGHT:g} or below {1 / MOST_WEIGHT:g}; scale them.")
+    return weights.astype(np.float32)
+
+
+def check_first_score(loss: Loss, given: float | None) -> None:
+    """Refuse a first score, given as a label or a probability, that the loss cannot have."""
+    if given is None:
+        return
+    positive = loss.name in ("poisson", "tweedie")
+    low, high = (0.0, 1.0) if loss.name == "logistic" else (0.0 if positive else -np.inf, np.inf)
+    if isinstance(given, bool) or not isinstance(given, Real) or not low < float(given) < high:
+        raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {loss.name} loss.")
+
+
+def moments(labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> NDArray[np.int64]:
+    """A table's share of the mean label: sums of labels and of weights, in units of the greatest."""
+    weight = weights.astype(np.float64) / facts.max_weight if len(weights) else np.ones(len(labels)) / facts.max_weight
+    sums = np.rint(labels.astype(np.float64) / _unit(facts) * weight * 2**WIDE_BITS).astype(np.int64).sum()
+    return np.array([sums, np.rint(weight * 2**WIDE_BITS).astype(np.int64).sum()])
+
+
+def first_score(loss: Loss, sums: NDArray[np.int64], facts: LabelFacts) -> float:
+    """The first score of every row, from the moments of all tables."""
+    return float(np.float32(loss.base_score(float(sums[0] / sums[1] * _unit(facts)))))
+
+
+def _unit(facts: LabelFacts) -> float:
+    return max(abs(facts.low), abs(facts.high)) or 1.0

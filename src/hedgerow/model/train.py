@@ -1,0 +1,265 @@
+"""Training where all rows lie in one table: what every federation must equal to the last bit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.data.table import Column, Table, sources
+from hedgerow.errors import DataError, ModelError, ParameterError
+from hedgerow.model import labels as ground
+from hedgerow.model.model import Absent, ClassLabel, Model
+from hedgerow.trees import bins, fixedpoint
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.grow import Growth
+from hedgerow.trees.local import LocalRows, RoundSettings, Sample
+from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.params import TreeParams, check
+from hedgerow.trees.sampling import ColumnSampler
+from hedgerow.trees.splits import Rules
+from hedgerow.trees.watched_metrics import OWN, Metric
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learnt: the loss, the classes if any, and what is done along the way."""
+
+    loss: Loss
+    classes: tuple[ClassLabel, ...] = ()
+    base_score: float | None = None
+    """What every row is predicted before the first tree, as a label or a probability; None: the mean label."""
+    scale_pos_weight: float = 1.0
+    held_out: Table | None = None
+    eval_metric: str | None = None
+    early_stopping_rounds: int | None = None
+    callbacks: Sequence[Callback] = ()
+    start: Model | None = None
+    """A model whose training goes on."""
+    label: str | None = None
+    threads: int = 1
+    notes: list[str] = field(default_factory=list)
+    """Filled with sentences about what the user should know."""
+
+
+def train(table: Table, params: TreeParams, task: Task) -> Model:
+    """Train on one table."""
+    ready = prepare(table, params, task)
+    growth = growth_of(ready.fixed.grid, ready.params, ready.fixed.scales, task.threads)
+    start = task.start.forest if task.start is not None else None
+    done = boost(
+        ready.rows,
+        growth,
+        ready.params,
+        ready.fixed.scales,
+        task.loss.n_trees,
+        ready.stopping,
+        task.callbacks,
+        start,
+    )
+    tell(task, ready.rows, ready.table.n_rows)
+    return ready.model(done, ready.columns)
+
+
+def growth_of(grid: Grid, params: TreeParams, scales: Scales, threads: int) -> Growth:
+    """How trees over these cut points grow."""
+    sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
+    return Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A table of which the first tree can be grown."""
+
+    table: Table
+    columns: tuple[Column, ...]
+    params: TreeParams
+    task: Task
+    fixed: "Fixed"
+    rows: LocalRows
+    stopping: Stopping | None
+
+    def model(self, done: Boosted, columns: tuple[Column, ...]) -> Model:
+        """The model of these trees."""
+        task, metric = self.task, self.stopping.metric.name if self.stopping is not None else None
+        absent: Absent = "zero" if self.table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
+        absent = absent if task.start is None else task.start.absent
+        loss, base, params = task.loss, self.fixed.base, self.params
+        return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
+
+
+def prepare(table: Table, params: TreeParams, task: Task) -> Ready:
+    """Everything up to the first tree."""
+    _check(task, params, table)
+    columns = _columns(table, task)
+    params = _constrained(params, table, columns)
+    table = ground.used(table.aligned(columns) if task.start is None else task.start.aligned(table))
+    fixed = _fixed(table, columns, params, task)
+    rows = _rows(table, columns, params, task, fixed)
+    return Ready(table, columns, params, task, fixed, rows, _stopping(task, fixed.facts, rows.held_out))
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """What is fixed before the first tree: labels and weights, what is known of them, the scales and the cuts."""
+
+    labels: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    facts: LabelFacts
+    base: float
+    scales: Scales
+    grid: Grid
+    fullest: NDArray[np.int32]
+
+
+def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> Fixed:
+    labels, weights = (
+        ground.labels_of(table, task.classes),
+        ground.weights_of(table, task.classes, task.scale_pos_weight),
+    )
+    facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
+    task.loss.check_labels(facts)
+    base = _base_score(task, labels, weights, facts)
+    bounds = task.loss.bounds(_reached(facts, task, table), base, params.constant_hessian)
+    n_categories = np.array([len(c.categories) for c in columns], np.int64)
+    grid, fullest = bins.find(
+        table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, task.threads
+    )
+    return Fixed(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
+
+
+def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: Fixed) -> LocalRows:
+    """The training rows, and the held-out ones if there are any, each with the score it begins with."""
+
+    def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
+        matrix = bins.to_bins(fixed.grid, fixed.fullest, of.values, of.absent, task.threads)
+        scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
+        if task.start is not None and follows:
+            task.start.forest.add_scores(of.values, of.absent, scores, task.threads)
+        keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
+        return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
+
+    own = sample(table, fixed.labels, fixed.weights, fixed.base, not params.average)
+    held_out = None
+    if task.held_out is not None:
+        seen = ground.used(task.held_out.aligned(columns))
+        weights = np.empty(0, np.float32) if seen.weights is None else ground.as_float32(seen.weights)
+        # The mean of a random forest is taken over sums that begin at 0.
+        held_out = sample(
+            seen, ground.labels_of(seen, task.classes), weights, 0.0 if params.average else fixed.base, True
+        )
+    settings = RoundSettings(
+        task.loss,
+        fixed.scales,
+        params.subsample,
+        params.random_state,
+        params.constant_hessian,
+        fixed.base,
+        params.average,
+    )
+    return LocalRows(own, settings, task.threads, held_out)
+
+
+def tell(task: Task, rows: LocalRows, n_rows: int) -> None:
+    """Notes on what the integers could not hold."""
+    if rows.clipped:
+        task.notes.append(
+            f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            "a smaller learning_rate or scaled labels avoid that."
+        )
+    if rows.unseen > n_rows // 100:
+        task.notes.append(
+            f"{rows.unseen} of {n_rows} rows are too small beside the largest weight or label to be seen when "
+            "cuts are chosen; raise gradient_bits."
+        )
+
+
+def _check(task: Task, params: TreeParams, table: Table) -> None:
+    check("scale_pos_weight", task.scale_pos_weight)
+    ground.check_first_score(task.loss, task.base_score)
+    if task.start is not None and task.base_score is not None:
+        raise ParameterError("base_score is set by the model whose training goes on; leave it out.")
+    if task.early_stopping_rounds is not None:
+        check("early_stopping_rounds", task.early_stopping_rounds)
+        if task.held_out is None:
+            raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
+    if table.labels is None:
+        raise DataError("The table has no labels; name the label column.")
+    if params.monotone_constraints and len(params.monotone_constraints) != table.n_columns:
+        raise ParameterError(
+            f"monotone_constraints has {len(params.monotone_constraints)} entries; "
+            f"the table has {table.n_columns} columns."
+        )
+    fixedpoint.check_rows(table.n_rows)
+    start = task.start
+    if start is not None and (start.loss, start.classes) != (task.loss, task.classes):
+        raise ModelError("Training can go on only with the loss and the classes of the model it starts from.")
+    if start is not None and start.params.average != params.average:
+        raise ModelError("A random forest can go on only as a random forest, boosted trees only as boosted trees.")
+
+
+def _columns(table: Table, task: Task) -> tuple[Column, ...]:
+    """The model's columns: the table's, where a category too rare to have a bin of its own counts as missing."""
+    if task.start is not None:
+        return task.start.columns
+    columns = []
+    for i, column in enumerate(table.columns):
+        if len(column.categories) > bins.MOST_BINS:
+            kept = _most_frequent(table, i, bins.MOST_BINS)
+            task.notes.append(
+                f"Column {column.name!r} has {len(column.categories)} categories; the {len(kept)} most frequent are "
+                "told apart, the others count as missing."
+            )
+            column = replace(column, categories=tuple(column.categories[k] for k in kept))
+        columns.append(column)
+    return tuple(columns)
+
+
+def _constrained(params: TreeParams, table: Table, columns: tuple[Column, ...]) -> TreeParams:
+    """Constraints are given in the order of the table's columns; training follows the model's."""
+    if not params.monotone_constraints:
+        return params
+    order = sources(table.names, [c.name for c in columns])
+    constraints = tuple(params.monotone_constraints[i] for i in order)
+    for column, constraint in zip(columns, constraints, strict=True):
+        if constraint and column.kind == "categorical":
+            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
+    return replace(params, monotone_constraints=constraints)
+
+
+def _reached(facts: LabelFacts, task: Task, table: Table) -> LabelFacts:
+    """The labels' range; wider where a model whose training goes on predicts far outside it."""
+    if task.start is None or task.loss.name != "squared" or task.start.params.average:
+        return facts
+    scores, spread = task.start.scores(table, task.threads), facts.high - facts.low
+    low, high = float(scores.min()), float(scores.max())
+    far = low < facts.low - spread or high > facts.high + spread
+    return replace(facts, low=min(facts.low, low), high=max(facts.high, high)) if far else facts
+
+
+def _most_frequent(table: Table, column: int, n: int) -> list[int]:
+    values = table.values
+    codes = values[:, column] if isinstance(values, np.ndarray) else values[:, [column]].data
+    counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(table.columns[column].categories))
+    return sorted(np.argsort(-counts, kind="stable")[:n].tolist())
+
+
+def _base_score(task: Task, labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> float:
+    if task.start is not None:
+        return task.start.base_score
+    if task.base_score is not None:
+        return float(np.float32(task.loss.base_score(float(task.base_score))))
+    return ground.first_score(task.loss, ground.moments(labels, weights, facts), facts)
+
+
+def _stopping(task: Task, facts: LabelFacts, held_out: Sample | None) -> Stopping | None:
+    if held_out is None:
+        if task.eval_metric is not None:
+            raise ParameterError("eval_metric needs held-out rows; give some as eval_set.")
+        return None
+    name = task.eval_metric or OWN[task.loss.name]
+    heaviest = float(held_out.weights.max(initial=0)) or 1.0
+    low, high = min(facts.low, float(held_out.labels.min())), max(facts.high, float(held_out.labels.max()))
+    return Stopping(Metric(name, task.loss, LabelFacts(low, high, heaviest)), task.early_stopping_rounds)

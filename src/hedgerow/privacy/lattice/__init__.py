@@ -1,0 +1,1 @@
+"""Lattice encryption (BFV, exact integers); `cipher` is where to begin."""

@@ -1,0 +1,326 @@
+"""Lattice encryption (BFV over rings of 4096 and 8192 coefficients), exact, behind the contract of `additive`.
+
+Rows lie in the coefficients of ciphertexts, and a selection is a polynomial of zeros and ones: one product gives the
+sums of many groups (`native/src/lattice/sums.rs`). Slots are `lattice/slots`, or for few rows `lattice/coefficients`.
+Who sees what:
+
+- the answering side sees sealed rows, a public key and switching keys: pseudorandom to whoever lacks the secret key
+  (RLWE, moduli below those of the HE standard's table for 128 bits; for switching keys also circular security);
+- the key holder sees returns. Every result got an encryption of zero and a flood before anything else was done to it,
+  and of its first half only the wanted coefficients leave; so a return tells the sums, and within 2^-40 for the whole
+  run (`lattice/bounds`) nothing else about the choices. A key holder that seals what it should not reads at most what
+  the wanted coefficients can carry: its key is proven to be well formed (`lattice/key`).
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.lattice import coefficients, sizes, wire
+from hedgerow.privacy.lattice import key as keys
+from hedgerow.privacy.lattice import layout as layouts
+from hedgerow.privacy.lattice.coefficients import CoefficientSlots
+from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
+from hedgerow.privacy.lattice.rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
+from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.lattice.slots_choice import in_coefficients
+from hedgerow.privacy.shapes import (
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_not_by_holder,
+    ensure_opened,
+    ensure_plus,
+    ensure_row_values,
+    ensure_single_entries,
+    plan_digest,
+)
+
+Slots = LatticeSlots | CoefficientSlots
+"""Sealed slots, in whichever layout their plan has."""
+
+RETURNED_BITS = 54
+"""Of a coefficient that returns: two primes of 27 bits."""
+
+
+class LatticePublicKey:
+    """What everybody may have; see `additive.PublicKey`."""
+
+    def __init__(self, link_mbit: float | None, encoded: bytes, threads: int, own: bool = False) -> None:
+        """From the wire form; one that is malformed is a CipherError. An `own` key's proof was just made."""
+        self._link_mbit, self._encoded, self.threads = link_mbit, encoded, threads
+        self.name = hashlib.sha256(encoded).digest()[: wire.NAME_BYTES]
+        """Names the key in what is sealed under it."""
+        self._keys = keys.read(encoded, link_mbit, threads, own)
+
+    def __repr__(self) -> str:
+        return f"LatticePublicKey({self.name.hex()})"
+
+    def encode(self) -> bytes:
+        """The wire form; see `lattice/key`."""
+        return self._encoded
+
+    @property
+    def _rows(self) -> keys.RowsKey:
+        if self._keys.rows is None:
+            raise CipherError("A lattice public key is not for sums by group, and these are asked for; the run stops.")
+        return self._keys.rows
+
+    @property
+    def _slots(self) -> SlotsPublicKey:
+        if self._keys.slots is None:
+            raise CipherError("A lattice public key is not for sums by slot, and these are asked for; the run stops.")
+        return self._keys.slots
+
+    def layout(self, plan: RowsPlan, by_public_key: bool) -> RowsLayout:
+        """How rows of this plan are sealed and their sums returned."""
+        return rows_layout(plan, self._link_mbit, by_public_key)
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
+        """Seals rows x channels; whoever holds the secret key can read them one by one."""
+        ensure_not_by_holder(plan)
+        ensure_row_values(values, plan)
+        layout = self.layout(plan, by_public_key=True)
+        head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
+        return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._rows.public, *native))
+
+    def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
+        """What sealed rows say of themselves."""
+        return wire.Header(kind, self.name, plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
+
+    def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
+        """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
+        told = wire.read_header(data)
+        if told.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
+            raise CipherError("Sealed data are not rows, or have more parts than the plan allows; the run stops.")
+        seeded = told.kind == wire.SEEDED_ROWS
+        if plan.by_holder and not seeded:
+            raise CipherError("Sealed rows come without a seed, where the key holder alone seals; the run stops.")
+        if seeded and told.parts > 1:
+            raise CipherError("Sealed rows that were added up cannot have one seed; the run stops.")
+        layout = self.layout(plan, told.kind == wire.PUBLIC_ROWS)
+        head = self.rows_head(told.kind, plan, layout, told.parts)
+        size = head.second * layout.lanes * keys.HALF_BYTES
+        wire.ensure_wire(data, head, layout, wire.SEED_BYTES + size if seeded else 2 * size)
+        rows = LatticeRows(plan, layout, head, self, data)
+        if not _native.lattice_check_rows(rows.sealed, self.threads):
+            raise CipherError("Sealed rows hold a number that is not below its prime; the run stops.")
+        return rows
+
+    def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> LatticeSums:
+        """Returned sums from their wire form: to be opened by the key holder, or added up by whoever collects them."""
+        told = wire.read_header(data)
+        if told.kind not in (wire.SUMS, wire.PUBLIC_SUMS) or not 1 <= told.parts <= plan.parts:
+            raise CipherError("Sealed data are not sums, or have more parts than the plan allows; the run stops.")
+        if not 1 <= groups <= plan.groups:
+            raise ParameterError("Returned sums have at least one group, and no more than the plan.")
+        layout = self.layout(plan, told.kind == wire.PUBLIC_SUMS)
+        head = wire.Header(told.kind, self.name, plan_digest(plan), plan.nodes, groups, told.parts)
+        wire.ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
+        sums = LatticeSums(plan, layout, head, self, data)
+        if not _native.lattice_check_sums(sums.returned, self.threads):
+            raise CipherError("Returned sums hold a number that is not below its prime; the run stops.")
+        return sums
+
+    def group_sums(
+        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+    ) -> LatticeSums:
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        rows = of_kind(sealed, LatticeRows)
+        plan, layout = rows.plan, rows.layout
+        self._check(rows, selection, nodes)
+        if plus is not None:
+            ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
+        summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
+        kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
+        head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
+        data = _native.lattice_group_sums(
+            (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
+            rows.sealed,
+            Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64)),
+            Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts)),
+            summand,
+            layout,
+            layout.residues,
+            head.encode(layout),
+            self.threads,
+        )
+        return LatticeSums(plan, layout, head, self, data)
+
+    def _check(self, sealed: LatticeRows, selection: Selection, nodes: Nodes) -> None:
+        """Refuses what does not belong together, and choices that the flood would not hide."""
+        plan, layout = sealed.plan, sealed.layout
+        if sealed.public.name != self.name:
+            raise CipherError("Rows were sealed under another key.")
+        nodes.check(plan)
+        if selection.own_codes.shape[1] != plan.rows:
+            raise ParameterError("A selection needs a code for every sealed row.")
+        if selection.groups > plan.groups or (plan.columns and len(selection.widths) > plan.columns):
+            raise ParameterError("A selection has more groups or columns than the plan.")
+        ones = layout.ones(int(np.diff(nodes.starts).max()), layout.columns_together(selection.widths))
+        layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
+        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+        if self.in_coefficients(plan):
+            return coefficients.seal(self, values, plan)
+        return self._slots.seal_slots(values, plan)
+
+    def in_coefficients(self, plan: SlotsPlan) -> bool:
+        """Whether slots of this plan lie in coefficients: the same on both sides."""
+        return in_coefficients(plan, self._link_mbit)
+
+    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> Slots:
+        """Sealed slots from their wire form."""
+        if self.in_coefficients(plan):
+            return coefficients.read(self, data, plan, entries, chosen)
+        return self._slots.read_slots(data, plan, entries, chosen)
+
+    def slot_sums(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+    ) -> Slots:
+        """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        if isinstance(sealed, CoefficientSlots):
+            return coefficients.slot_sums(self, sealed, own_choice, plus)
+        return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
+
+    def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
+        """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
+        if isinstance(sealed, CoefficientSlots):
+            ensure_single_entries(sealed.plan)
+        return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
+
+
+class LatticeSecretKey:
+    """The key holder's own: never written, never sent; see `additive.SecretKey`."""
+
+    __slots__ = ("_own_secret", "_own_slots", "public")
+
+    public: LatticePublicKey
+    """What may be sent."""
+
+    def __init__(self, link_mbit: float | None, threads: int, rows: bool = True, slots: bool = True) -> None:
+        self._own_secret = _native.lattice_new_secret()
+        self._own_slots = SlotsSecretKey(threads) if slots else None
+        of_rows = keys.new_rows_key(self._own_secret, link_mbit, threads) if rows else b""
+        of_slots = b"" if self._own_slots is None else self._own_slots.public.encode()
+        self.public = LatticePublicKey(link_mbit, keys.encoded(of_rows, of_slots, link_mbit), threads, own=True)
+
+    def __repr__(self) -> str:
+        return "LatticeSecretKey()"
+
+    def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
+        """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
+        ensure_row_values(values, plan)
+        layout = self.public.layout(plan, by_public_key=False)
+        head = self.public.rows_head(wire.SEEDED_ROWS, plan, layout)
+        seed = secrets.token_bytes(wire.SEED_BYTES)
+        native = (packed(values, layout), layout.step, layout.residues, head.encode(layout) + seed)
+        data = _native.lattice_seal_rows(self._own_secret, seed, *native, self.public.threads)
+        return LatticeRows(plan, layout, head, self.public, data)
+
+    def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
+        """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
+        own = of_kind(sums, LatticeSums)
+        if own.public.name != self.public.name:
+            raise CipherError("Sums were sealed under another key.")
+        native = (own.returned, own.layout.opener, self.public.threads)
+        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
+        ensure_opened(opened, own.plan.most)
+        return opened
+
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
+        """As with the public key, quicker and smaller."""
+        if self.public.in_coefficients(plan):
+            return coefficients.seal(self, values, plan)
+        return self._slots.seal_slots(values, plan)
+
+    @property
+    def _slots(self) -> SlotsSecretKey:
+        if self._own_slots is None:
+            raise ParameterError("This key was made for sums by group only.")
+        return self._own_slots
+
+    def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
+        """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
+        if isinstance(sealed, CoefficientSlots):
+            return coefficients.open_slots(self, sealed)
+        return self._slots.open_slots(of_kind(sealed, LatticeSlots))
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
+
+    Both sides need the same: on a slow link results are merged before they leave, and more rows of slots lie in
+    coefficients.
+    """
+
+    link_mbit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.link_mbit is not None and not self.link_mbit > 0:
+            raise ParameterError("The speed of a link is a positive number of Mbit/s, or None.")
+
+    @property
+    def seals_once(self) -> bool:
+        """Rows are best sealed anew for every level, node after node."""
+        return False
+
+    @property
+    def keys_apart(self) -> bool:
+        """Rows and slots lie in rings of their own, but for slots in coefficients: of plans for sums only."""
+        return True
+
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> LatticeSecretKey:
+        """A fresh key from the system's generator, with proofs that it is well formed."""
+        return LatticeSecretKey(self.link_mbit, threads, rows, slots)
+
+    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
+        """The length of such a key's public half on the wire."""
+        return keys.key_bytes(self.link_mbit, rows, slots)
+
+    def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
+        """A public key from its wire form; one that is malformed, of other parameters or unproven is a CipherError."""
+        return LatticePublicKey(self.link_mbit, data, threads)
+
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """One coefficient a sum and lane leaves, modulo the two primes that are left."""
+        return plan.nodes * groups * rows_layout(plan, self.link_mbit, by_public_key=False).lanes * RETURNED_BITS
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows that the key holder seals."""
+        return sizes.rows_bytes(plan, self.link_mbit)
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise."""
+        return sizes.most_rows_bytes(plan, self.link_mbit)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the returned sums of so many groups of such rows."""
+        return sizes.sums_bytes(plan, groups, self.link_mbit)
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
+        """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
+        return sizes.slots_bytes(plan, entries, chosen, self.link_mbit)
+
+    def ensure_rows(self, plan: RowsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        rows_layout(plan, self.link_mbit, by_public_key=False)
+
+    def ensure_slots(self, plan: SlotsPlan) -> None:
+        """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
+        slots_layout(plan)

@@ -1,0 +1,209 @@
+"""Where rows and sums lie in lattice ciphertexts: chosen from the plan and the speed of the link, by both sides alike.
+
+A ciphertext carries `step` rows, and a product with one selection gives the sums of 4096 / step groups. 2^merges
+results are merged into one return. Channels are packed into lanes, several in one plaintext, where the flood that the
+whole run needs still fits beside them. Among all layouts that hide and fit, the one with the lowest estimated time is
+taken: work of two threads, and bytes over the link. The units are rounded from timings of single steps with AVX2 on a
+machine that was busy with other work; a wrong one costs time, never privacy.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, combinations
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.privacy.lattice import bounds
+from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan
+
+POLYNOMIAL_BYTES = 13824
+"""4096 residues of 27 bits."""
+MOST_BITS = 62
+"""A packed plaintext is a 64-bit integer."""
+SWITCH_STEPS = (4096, 2048, 1024, 512, 256, 128, 64, 32, 16)
+"""Where results can be merged when a link's speed is given: these switching keys go out with the public key."""
+
+# Microseconds of one thread.
+SEAL = 150.0
+"""Sealing a ciphertext, and unpacking and expanding it on the other side."""
+SELECT = 17.0
+"""A selection: its polynomial transformed for four primes."""
+MULTIPLY = 3.7
+"""One ciphertext times a transformed selection, added up."""
+SANITISE = 100.0
+"""An encryption of zero, the flood, both halves transformed back."""
+MERGE = 130.0
+"""One key switch."""
+RETURN = 50.0
+"""Two primes dropped, packed, unpacked, opened."""
+THREADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RowsLayout:
+    """How rows are sealed and sums returned; the same on both sides."""
+
+    step: int
+    merges: int
+    packing: tuple[tuple[int, ...], ...]
+    """For each lane the bits of its channels, the first channel lowest."""
+    flood_bits: int
+    """Bits of each of the flood's three uniform integers."""
+
+    @property
+    def lanes(self) -> int:
+        """Plaintexts a row."""
+        return len(self.packing)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a plaintext."""
+        return max(map(sum, self.packing))
+
+    @property
+    def scale(self) -> int:
+        """What a plaintext is multiplied by."""
+        return bounds.Q >> self.bits
+
+    @property
+    def residues(self) -> list[int]:
+        """The scale modulo each prime."""
+        return [self.scale % p for p in bounds.PRIMES[:4]]
+
+    @property
+    def opener(self) -> tuple[int, int]:
+        """A factor of 63 bits and a shift that take a returned coefficient back to its plaintext."""
+        shift = 63 + (self.scale // bounds.DROPPED).bit_length()
+        return ((bounds.DROPPED << shift) + self.scale // 2) // self.scale, shift
+
+    def ones(self, rows: int, columns: int) -> int:
+        """Ones of the selections that make one result: at most one for each row and each column it has a part of."""
+        return rows * min(bounds.N // self.step, columns or bounds.N)
+
+    def columns_together(self, widths: NDArray[np.int64]) -> int:
+        """The most columns of which one result has a part: the answering side's own count."""
+        ends = np.cumsum(widths)
+        at_once = bounds.N // self.step
+        firsts = np.arange(0, ends[-1], at_once)
+        last = np.searchsorted(ends, np.minimum(firsts + at_once, ends[-1]) - 1, side="right")
+        return int((last - np.searchsorted(ends, firsts, side="right")).max()) + 1
+
+    def distance(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> float:
+        """Statistical distance of the whole run if all of it were like this."""
+        moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key))
+        return bounds.flood_distance(moved, self.flood_bits, plan.run_sums)
+
+    def hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> bool:
+        """Whether the flood hides the choices of the whole run from an honest key holder, and from one that cheats."""
+        proven = bounds.proven_distance(bounds.N, self.flood_bits, plan.run_sums)
+        honest = self.distance(plan, ones, parts, by_public_key)
+        return honest <= 2.0**-DISTANCE_BITS and proven <= 2.0**-bounds.PROVEN_BITS
+
+    def ensure_hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> None:
+        """Refuses sums whose noise the flood would not hide for the whole run."""
+        if not self.hides(plan, ones, parts, by_public_key):
+            raise PrivacyError(
+                f"The flood of {self.flood_bits} bits does not hide these choices to 2^-{DISTANCE_BITS} over the whole "
+                "run; use fewer bits a value, smaller nodes, or open fewer sums in a run."
+            )
+
+
+@lru_cache(maxsize=256)
+def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) -> RowsLayout:
+    """The quickest layout that has room and hides; without one the plan is refused.
+
+    Rows that may be added to others are laid out as if all were sealed with the public key.
+    """
+    public = by_public_key or plan.parts > 1
+    shapes = ((packing, *shape) for packing in _packings(plan) for shape in _shapes(link_mbit))
+    found = [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
+    if not found:
+        _refuse(plan)
+    return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
+
+
+def _refuse(plan: RowsPlan) -> NoReturn:
+    most = max(plan.most)
+    if bounds.Q >> (2 * most).bit_length() < 2 * bounds.rounding_bound(plan.run_sums) * bounds.DROPPED * plan.parts:
+        raise ParameterError(
+            f"Sums of {(2 * most).bit_length()} bits have no room in a lattice plaintext; use fewer bits a value."
+        )
+    raise PrivacyError(
+        f"Beside sums of {(2 * most).bit_length()} bits there is no room for a flood that hides the choices of the "
+        f"whole run to 2^-{DISTANCE_BITS}; use fewer bits a value, smaller nodes, or open fewer sums in a run."
+    )
+
+
+def _packings(plan: RowsPlan) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Neighbouring channels in one lane each, for every number of lanes the packing whose widest lane is narrowest."""
+    bits = [max((2 * most).bit_length(), 1) for most in plan.most]
+    ends = list(accumulate(bits, initial=0))
+    widths = {b - a for a, b in combinations(ends, 2) if max(bits) <= b - a <= MOST_BITS}
+    seen = set()
+    for width in sorted(widths):
+        lanes: list[list[int]] = []
+        for own in bits:
+            if lanes and sum(lanes[-1]) + own <= width:
+                lanes[-1].append(own)
+            else:
+                lanes.append([own])
+        if len(lanes) not in seen:
+            seen.add(len(lanes))
+            yield tuple(map(tuple, lanes))
+
+
+def _shapes(link_mbit: float | None) -> Iterator[tuple[int, int]]:
+    """Steps and numbers of merges for which there are keys."""
+    for log in range(13):
+        step = 1 << log
+        yield step, 0
+        merges = 0
+        while link_mbit is not None and step >> merges in SWITCH_STEPS:
+            merges += 1
+            yield step, merges
+
+
+def _flooded(
+    plan: RowsPlan, packing: tuple[tuple[int, ...], ...], step: int, merges: int, public: bool
+) -> RowsLayout | None:
+    """The layout with the widest flood that fits, or none."""
+    layout = RowsLayout(step, merges, packing, 0)
+    ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
+    noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
+    bits = bounds.flood_room(layout.scale, plan.parts, noise)
+    layout = RowsLayout(step, merges, packing, bits)
+    return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None
+
+
+def blocks(plan: RowsPlan, layout: RowsLayout) -> int:
+    """Ciphertexts a lane."""
+    return -(-plan.rows // layout.step)
+
+
+def results(plan: RowsPlan, layout: RowsLayout) -> int:
+    """Results of all nodes, groups and lanes, before they are merged."""
+    return plan.nodes * math.ceil(plan.groups * layout.step / bounds.N) * layout.lanes
+
+
+def transfer(plan: RowsPlan, layout: RowsLayout) -> int:
+    """Bytes of sealed rows and returned sums."""
+    out = blocks(plan, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES
+    returns = -(-results(plan, layout) >> layout.merges)
+    return out + returns * 2 * POLYNOMIAL_BYTES + plan.nodes * plan.groups * layout.lanes * 54 // 8
+
+
+def seconds(plan: RowsPlan, layout: RowsLayout, link_mbit: float | None) -> float:
+    """Estimated time of one exchange."""
+    sealed, answers = blocks(plan, layout) * layout.lanes, results(plan, layout)
+    # Where one node ends and the next begins, both use the same block.
+    selections = answers / layout.lanes / plan.nodes * (blocks(plan, layout) + plan.nodes - 1)
+    returns = -(-answers >> layout.merges)
+    work = SEAL * sealed + (SELECT + MULTIPLY * layout.lanes) * selections
+    work += SANITISE * answers + RETURN * returns + MERGE * (answers - returns if layout.merges else 0)
+    link = 0.0 if link_mbit is None else transfer(plan, layout) * 8 / (link_mbit * 1e6)
+    return work * 1e-6 / THREADS + link

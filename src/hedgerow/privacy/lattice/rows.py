@@ -1,0 +1,183 @@
+"""Sealed rows and returned sums of the lattice cipher: their wire form, how they are added, how channels share lanes.
+
+Neither has values: only the secret key opens them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import CipherError, ParameterError
+from hedgerow.privacy.lattice import wire
+from hedgerow.privacy.lattice.layout import RowsLayout
+from hedgerow.privacy.shapes import RowsPlan
+
+Kind = TypeVar("Kind")
+
+
+class _Key(Protocol):
+    """The public key that something is sealed under."""
+
+    @property
+    def name(self) -> bytes: ...
+    @property
+    def threads(self) -> int: ...
+
+
+class SealedData(NamedTuple):
+    """Sealed rows in their wire form, for the kernels."""
+
+    data: bytes
+    start: int
+    seed: bytes | None
+    lanes: int
+
+
+class ReturnedData(NamedTuple):
+    """Returned sums in their wire form, for the kernels."""
+
+    data: bytes
+    start: int
+    layout: RowsLayout
+    nodes: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LatticeRows:
+    """Rows under a key, in their wire form; see `additive.SealedRows`. Only the secret key opens them."""
+
+    plan: RowsPlan
+    layout: RowsLayout
+    head: wire.Header
+    public: _Key
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"LatticeRows({self.plan.rows} rows, {len(self.plan.bounds)} channels)"
+
+    @property
+    def by_public_key(self) -> bool:
+        """Whether a part of them was sealed with the public key, which leaves more noise."""
+        return self.head.kind == wire.PUBLIC_ROWS
+
+    @property
+    def sealed(self) -> SealedData:
+        """For the kernels."""
+        start = wire.HEADER_BYTES
+        if self.head.kind != wire.SEEDED_ROWS:
+            return SealedData(self.data, start, None, self.layout.lanes)
+        end = start + wire.SEED_BYTES
+        return SealedData(self.data, end, self.data[start:end], self.layout.lanes)
+
+    def encode(self) -> bytes:
+        """The wire form: a header, maybe a seed, packed residues; its length depends on the plan alone."""
+        return self.data
+
+    def __add__(self, other: "LatticeRows") -> "LatticeRows":
+        return self._combined(other, subtract=False)
+
+    def __sub__(self, other: "LatticeRows") -> "LatticeRows":
+        return self._combined(other, subtract=True)
+
+    def _combined(self, other: "LatticeRows", subtract: bool) -> "LatticeRows":
+        ensure_addable(self, other)
+        kind = wire.PUBLIC_ROWS if self.by_public_key or other.by_public_key else wire.ROWS
+        head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
+        native = (self.sealed, other.sealed, subtract, head.encode(self.layout), self.public.threads)
+        return replace(self, head=head, data=_native.lattice_add_rows(*native))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LatticeSums:
+    """Sums by group on their way back; see `additive.SealedSums`. Only the secret key opens them."""
+
+    plan: RowsPlan
+    layout: RowsLayout
+    head: wire.Header
+    public: _Key
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"LatticeSums({self.plan.nodes} nodes, {self.groups} groups, {len(self.plan.bounds)} channels)"
+
+    @property
+    def groups(self) -> int:
+        """Sums a node and channel."""
+        return self.head.second
+
+    @property
+    def returned(self) -> ReturnedData:
+        """For the kernels."""
+        return ReturnedData(self.data, wire.HEADER_BYTES, self.layout, self.plan.nodes, self.groups)
+
+    def encode(self) -> bytes:
+        """The wire form: a header, packed residues; its length depends on the plan and the number of groups alone."""
+        return self.data
+
+    def __add__(self, other: "LatticeSums") -> "LatticeSums":
+        return self._combined(other, subtract=False)
+
+    def __sub__(self, other: "LatticeSums") -> "LatticeSums":
+        return self._combined(other, subtract=True)
+
+    def _combined(self, other: "LatticeSums", subtract: bool) -> "LatticeSums":
+        ensure_addable(self, other)
+        kind = max(self.head.kind, other.head.kind)
+        head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
+        data = _native.lattice_add_sums(self.returned, other.returned, subtract, head.encode(self.layout))
+        return replace(self, head=head, data=data)
+
+
+def of_kind(given: object, kind: type[Kind]) -> Kind:
+    """What was given, if it is of this kind and this cipher."""
+    if not isinstance(given, kind):
+        raise CipherError(f"A {type(given).__name__} was given where {kind.__name__} of the lattice cipher are needed.")
+    return given
+
+
+def ensure_addable(one: LatticeRows | LatticeSums, other: LatticeRows | LatticeSums) -> None:
+    """Refuses to add what is of another kind, key or plan, or more parts than the plan allows."""
+    of_kind(other, type(one))
+    if one.public.name != other.public.name:
+        raise CipherError("What is sealed under different keys cannot be added.")
+    sizes = (one.plan, one.layout, one.head.first, one.head.second)
+    if sizes != (other.plan, other.layout, other.head.first, other.head.second):
+        raise ParameterError("What is sealed for different plans or numbers of groups cannot be added.")
+    parts = one.head.parts + other.head.parts
+    if parts > one.plan.parts:
+        raise ParameterError(f"The plan allows {one.plan.parts} parts of a sum; these have {parts}.")
+
+
+def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
+    """Channels (the last axis) packed into lanes, lanes first."""
+    lanes = np.zeros((layout.lanes, *values.shape[:-1]), np.int64)
+    channel = 0
+    for lane, widths in zip(lanes, layout.packing, strict=True):
+        offset = 0
+        for width in widths:
+            lane += values[..., channel] << offset
+            channel, offset = channel + 1, offset + width
+    return lanes
+
+
+def joined(plus: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
+    """Summands packed like the sums that they are added to, one after the other."""
+    return np.ascontiguousarray(np.moveaxis(packed(plus, layout), 0, -1)).reshape(-1)
+
+
+def unpacked(lanes: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
+    """Channels of opened lanes (the last axis)."""
+    channels = []
+    for lane, widths in enumerate(layout.packing):
+        rest = lanes[..., lane]
+        for width in widths[:-1]:
+            half = 1 << (width - 1)
+            low = ((rest + half) & (2 * half - 1)) - half
+            channels.append(low)
+            rest = (rest - low) >> width
+        channels.append(rest)
+    return np.stack(channels, axis=-1)

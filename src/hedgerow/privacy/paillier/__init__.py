@@ -1,0 +1,1 @@
+"""Paillier's cipher; `cipher` is where to begin."""

@@ -1,0 +1,236 @@
+"""NO ENCRYPTION. The contract of `additive` in clear integers, for groups that trust each other and for tests.
+
+Everybody who gets hold of anything made here can read it: the answering side reads the key holder's integers, the key
+holder can tell the choices from what returns filtered, and whoever listens in between reads all of it. What remains of
+the contract is its arithmetic and its refusals, so that this is the reference for real ciphers: the same plans, the
+same sums, the same errors.
+
+A key is only a number, by which things made for different keys are told apart. It keeps no secret.
+"""
+
+import os
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.errors import CipherError, PrivacyError
+from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.shapes import (
+    Nodes,
+    RowsPlan,
+    Selection,
+    SlotsPlan,
+    ensure_opened,
+    ensure_plus,
+    ensure_row_values,
+    ensure_single_entries,
+    ensure_slot_values,
+)
+from hedgerow.privacy.unencrypted.values import (
+    HEAD,
+    KEY,
+    MARK,
+    VERSION,
+    ClearRows,
+    ClearSlots,
+    ClearSums,
+    Ints,
+    agreed,
+    ensure,
+    inside,
+    read,
+    read_head,
+)
+
+KEY_BYTES = 16
+WORD = 8
+
+
+class UnencryptedPublicKey:
+    """A number that tells keys apart; it protects NOTHING."""
+
+    __slots__ = ("_key", "_threads")
+
+    def __init__(self, key: bytes, threads: int) -> None:
+        self._key, self._threads = key, threads
+
+    def encode(self) -> bytes:
+        """The wire form."""
+        return HEAD.pack(MARK, VERSION, KEY, self._key, bytes(8), 0, 0, 0, 0)
+
+    def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
+        """Checks rows x channels and keeps them AS THEY ARE."""
+        ensure_row_values(values, plan)
+        return ClearRows(values.copy(), plan, self._key)
+
+    def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
+        """Checks rows x entries and keeps them AS THEY ARE."""
+        ensure_slot_values(values, plan)
+        return ClearSlots(values.copy(), plan, self._key)
+
+    def read_rows(self, data: bytes, plan: RowsPlan) -> ClearRows:
+        """Rows from their wire form, each within its bound."""
+        clear, parts = read(data, self._key, ClearRows, plan, (plan.rows, len(plan.bounds)))
+        _ensure_within(clear, tuple(parts * bound for bound in plan.bounds))
+        return ClearRows(clear, plan, self._key, parts)
+
+    def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> ClearSlots:
+        """Slots from their wire form, each within its bound, or within that of sums once a choice was made."""
+        ensure(plan.knows(entries, chosen), "The plan knows no such sealed slots.")
+        clear, parts = read(data, self._key, ClearSlots, plan, (plan.rows, entries), chosen)
+        _ensure_within(clear, (plan.most if chosen else parts * plan.bound,))
+        return ClearSlots(clear, plan, self._key, parts, chosen)
+
+    def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> ClearSums:
+        """Sums from their wire form, each within what the plan makes possible."""
+        ensure(1 <= groups <= plan.groups, "The plan does not have so many groups.")
+        clear, parts = read(data, self._key, ClearSums, plan, (plan.nodes, groups, len(plan.bounds)))
+        _ensure_within(clear, plan.most)
+        return ClearSums(clear, plan, self._key, parts)
+
+    def group_sums(self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: Ints | None = None) -> ClearSums:
+        """Nodes x groups x channels, with `plus` added; readable by ANYBODY."""
+        rows, clear = inside(sealed, ClearRows, self._key)
+        _ensure_selection(selection, rows.plan)
+        nodes.check(rows.plan)
+        sums = self._sums_by_group(clear, selection, nodes)
+        if plus is not None:
+            ensure_plus(plus, sums.shape, rows.plan.summand)
+            sums += plus
+        return ClearSums(sums, rows.plan, self._key, rows.parts)
+
+    def _sums_by_group(self, clear: Ints, selection: Selection, nodes: Nodes) -> Ints:
+        chosen = Selection(np.ascontiguousarray(selection.own_codes), np.ascontiguousarray(selection.widths, np.int64))
+        sets = Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts))
+        return _native.plain_group_sums(np.ascontiguousarray(clear), chosen, sets, self._threads)
+
+    def slot_sums(self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None) -> ClearSlots:
+        """Each row's sum of chosen entries, with `plus` added; readable by ANYBODY."""
+        slots, left = self._chosen_of(sealed, own_choice)
+        sums = left.sum(axis=1, keepdims=True)
+        if plus is not None:
+            ensure_plus(plus, (slots.plan.rows,), slots.plan.summand)
+            sums += plus[:, None]
+        return ClearSlots(sums, slots.plan, self._key, slots.parts, slots.chosen + 1)
+
+    def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> ClearSlots:
+        """The chosen integers, zero for the others; ANYBODY can tell which is which."""
+        slots, left = self._chosen_of(sealed, own_choice)
+        ensure_single_entries(slots.plan)
+        return ClearSlots(left, slots.plan, self._key, slots.parts, slots.chosen + 1)
+
+    def _chosen_of(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[ClearSlots, Ints]:
+        slots, clear = inside(sealed, ClearSlots, self._key)
+        fits = own_choice.shape == clear.shape and own_choice.dtype == np.bool_
+        ensure(fits, "A choice is a truth value for each row and entry of what it is made upon.")
+        ensure(slots.chosen < slots.plan.choices, "The plan does not allow another choice upon these sealed integers.")
+        return slots, np.where(own_choice, clear, 0)
+
+
+class UnencryptedSecretKey:
+    """The same number; whoever has anything sealed with it reads that WITHOUT this key."""
+
+    __slots__ = ("_key", "_threads")
+
+    def __init__(self, key: bytes, threads: int) -> None:
+        self._key, self._threads = key, threads
+
+    @property
+    def public(self) -> UnencryptedPublicKey:
+        """What may be sent."""
+        return UnencryptedPublicKey(self._key, self._threads)
+
+    def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
+        """As with the public key."""
+        return self.public.seal_rows(values, plan)
+
+    def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
+        """As with the public key."""
+        return self.public.seal_slots(values, plan)
+
+    def open_sums(self, sums: SealedSums) -> Ints:
+        """Nodes x groups x channels."""
+        own, clear = inside(sums, ClearSums, self._key)
+        ensure_opened(clear, own.plan.most)
+        return clear.copy()
+
+    def open_slots(self, sealed: SealedSlots) -> Ints:
+        """Rows x entries."""
+        own, clear = inside(sealed, ClearSlots, self._key)
+        if not own.chosen:
+            ensure_single_entries(own.plan)
+        ensure_opened(clear, (own.plan.most,))
+        return clear.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
+
+
+class Unencrypted:
+    """NO ENCRYPTION: everybody reads everything. For groups that trust each other, and for tests."""
+
+    @property
+    def seals_once(self) -> bool:
+        """Nothing is gained by doing it again."""
+        return True
+
+    @property
+    def keys_apart(self) -> bool:
+        """A key that protects nothing keeps nothing apart."""
+        return False
+
+    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> UnencryptedSecretKey:  # noqa: ARG002  # one for all
+        """A number that tells keys apart."""
+        return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)
+
+    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:  # noqa: ARG002  # one for all
+        """The length of a head."""
+        return HEAD.size
+
+    def read_public_key(self, data: bytes, threads: int) -> UnencryptedPublicKey:
+        """A number from its wire form."""
+        kind, key, plan, parts, sizes = read_head(data)
+        agreed(kind == KEY and not any((*plan, parts, *sizes)), "These bytes do not hold a public key.")
+        agreed(len(data) == HEAD.size, "There are bytes behind a public key.")
+        return UnencryptedPublicKey(key, threads)
+
+    def room(self, plan: RowsPlan, groups: int) -> int:
+        """What came in was checked to be within its bounds, and so are the sums."""
+        return plan.nodes * groups * sum((2 * most + 1).bit_length() for most in plan.most)
+
+    def rows_bytes(self, plan: RowsPlan) -> int:
+        """The length of the wire form of rows."""
+        return HEAD.size + WORD * plan.rows * len(plan.bounds)
+
+    def most_rows_bytes(self, plan: RowsPlan) -> int:
+        """Fewer rows take less, and nodes do not matter."""
+        return self.rows_bytes(plan)
+
+    def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
+        """The length of the wire form of the sums of so many groups."""
+        return HEAD.size + WORD * plan.nodes * groups * len(plan.bounds)
+
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:  # noqa: ARG002  # like any other
+        """The length of the wire form of slots."""
+        return HEAD.size + WORD * plan.rows * entries
+
+    def ensure_rows(self, plan: RowsPlan) -> None:
+        """Refuses nothing: sums of any plan have room in 62 bits, and NOTHING is hidden."""
+
+    def ensure_slots(self, plan: SlotsPlan) -> None:
+        """Refuses nothing: sums of any plan have room in 62 bits, and NOTHING is hidden."""
+
+
+def _ensure_within(clear: Ints, most: tuple[int, ...]) -> None:
+    limit = np.array(most, dtype=np.int64)
+    if not bool(np.all((clear <= limit) & (clear >= -limit))):
+        raise CipherError("An integer that came in is larger than the plan allows; nothing was read.")
+
+
+def _ensure_selection(selection: Selection, plan: RowsPlan) -> None:
+    columns, rows = selection.own_codes.shape
+    ensure(rows == plan.rows, "A selection has a code for each sealed row in every column.")
+    ensure(selection.groups <= plan.groups, "The selection has more groups than the plan.")
+    ensure(not plan.columns or columns <= plan.columns, "The selection has more columns than the plan.")

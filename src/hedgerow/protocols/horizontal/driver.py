@@ -1,0 +1,271 @@
+"""The driver's side of a horizontal run: sums over all parties instead of rows.
+
+The folder has the conversation and who sees what.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
+from hedgerow.corridor.remembered import remembered
+from hedgerow.corridor.wire import encode
+from hedgerow.errors import PartyLost
+from hedgerow.protocols.horizontal import checks
+from hedgerow.protocols.horizontal.checks import Way
+from hedgerow.protocols.on_wire import cut_list, nodes_of
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.session.participants import drawn
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
+from hedgerow.trees.local import Adding, Gradients, LocalRows, Step
+from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
+from hedgerow.trees.watched_metrics import Metric
+
+
+class HorizontalRows:
+    """The driver's side: rows it never sees, reached through the circle of parties."""
+
+    counts_every = False
+    """Counts of a larger sibling follow from the others."""
+
+    def __init__(self, circle: Circle, grid: Grid, metric: Metric | None, n_trees: int) -> None:
+        self.circle, self.width, self.n_trees = circle, int(grid.offsets[-1]) + 1, n_trees
+        self.counted = circle.plan.params.min_child_rows > 1
+        self.n_metric = metric.n_sums if metric is not None else 0
+        self.clipped = 0
+        self.lost: list[tuple[int, frozenset[str]]] = []
+        """Rounds in which parties were lost and the run went on."""
+        self.closed = False
+        """Whether the round was closed early, so that it cannot be grown again."""
+        self.keep_losses: Callable[[], None] = lambda: None
+        """Called when the run goes on without parties, before the others hear of it."""
+        self.keep_finished: Callable[[], None] = lambda: None
+        """Called when everybody has the values of a round that ended in the next one's first request."""
+        self.ending: FinishRound | None = None
+        """The end of a round, until the next request takes it along."""
+        self._n_kept = 0
+        self._metric_sums = np.empty(0, np.int64)
+        self._counts = np.empty((0, self.width), np.int64)
+
+    def start_round(self, round_: int) -> None:
+        """Nothing is said yet; the first request of the round says it."""
+        self.round, self.level, self.cuts, self.closed = round_, 0, NO_CUTS, False
+        self.parties = drawn(self.circle.plan, round_, self.circle.numbers)
+
+    def divide(self, cuts: Cuts) -> None:
+        """The cuts travel with the next request."""
+        self.cuts = cuts
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known to the driver: the sums over all parties at these nodes."""
+        n_words = len(nodes.tree) * self.width
+        words = self._opened(AskHistograms, nodes, n_words * (3 if self.counted else 2))
+        self._counts = words[2 * n_words :].reshape(-1, self.width)
+        return words[: 2 * n_words].reshape(len(nodes.tree), self.width, 2)
+
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:  # noqa: ARG002  # the nodes just asked for
+        """They came with the histograms."""
+        return self._counts
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """What becomes known to the driver: the sums over all parties at the leaves."""
+        return self._opened(AskLeafSums, leaves, 2 * len(leaves.tree)).reshape(-1, 2)
+
+    def _opened(self, kind: type[AskHistograms | AskLeafSums], nodes: Nodes, n_words: int) -> NDArray[np.int64]:
+        if self.ending is not None and len(nodes.tree) == self.n_trees:
+            return self._next_round(self.ending, n_words)
+        self.end()  # where the sums at all roots are too many for one request
+        while True:
+            cuts, listed = cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
+            request = kind(self.round, self.level, self.parties, cuts, listed)
+            try:
+                words = self.circle.opened_sum(request, n_words, self.parties)
+            except PartyLost as loss:
+                self._go_on(loss)
+                if self.level:
+                    self.level += 1  # those that remain have answered this step
+                    self.closed, self._n_kept = True, len(self.lost)  # kept with the trees
+                    raise NoMoreSums from None
+                # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
+                self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
+                if len(self.parties) < (FEWEST_MASKED if self.circle.plan.only_sums else 1):
+                    raise
+                self._keep_losses()
+                continue
+            self._note_losses()
+            self.level += 1
+            self.cuts = NO_CUTS
+            return words
+
+    def _next_round(self, ending: FinishRound, n_words: int) -> NDArray[np.int64]:
+        """The sums at the roots; what becomes known besides: how many gradients were cut off in the round before."""
+        request = NextRound(ending.round, ending.level, ending.parties, ending.leaves, ending.values)
+        words = self.circle.opened_sum(request, n_words + 1, ending.parties)
+        self._ended(words[-1:])
+        self.level += 1
+        return words[:-1]
+
+    def _ended(self, words: NDArray[np.int64]) -> None:
+        self.ending = None
+        self.clipped += int(words[0])
+        self.keep_finished()
+
+    def end(self) -> None:
+        """Say a round's end by itself, if it waits for the next one's beginning."""
+        if self.ending is not None:
+            self._ended(self.circle.opened_sum(self.ending, 1, self.ending.parties))
+
+    def _go_on(self, loss: PartyLost) -> None:
+        """Without the lost parties, where all have consented to that and they are gone; else the attempt ends."""
+        if not self.circle.goes_on(loss):
+            raise loss
+        self.circle.lose(loss.parties)
+        self._note_losses()
+
+    def _keep_losses(self) -> None:
+        if len(self.lost) > self._n_kept:
+            self._n_kept = len(self.lost)
+            self.keep_losses()
+
+    def _note_losses(self) -> None:
+        self.lost += [(self.round, parties) for parties in self.circle.lost[len(self.lost) :]]
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
+        listed = NodeList(leaves.tree, leaves.node)
+        while True:
+            self._keep_losses()
+            present = self.circle.numbers
+            request = FinishRound(self.round, self.level, present, listed, values)
+            if self.circle.plan.joins_rounds:
+                self.ending = request
+                return
+            try:
+                words = self.circle.opened_sum(request, 1 + self.n_metric, present)
+            except PartyLost as loss:
+                self._go_on(loss)
+                continue
+            self._note_losses()
+            self.clipped += int(words[0])
+            self._metric_sums = words[1:]
+            return
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:  # noqa: ARG002  # just finished
+        """They came when the round was finished."""
+        return self._metric_sums
+
+
+class Growing:
+    """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
+
+    def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
+        self.grid, self.rows, self.metric = grid, rows, metric
+        self.place = checks.begin(plan, grid, self.n_trees, first_round)
+        self.counted = plan.params.min_child_rows > 1
+        self.clipped = 0
+        """Gradients that were cut off before this round."""
+
+    @property
+    def n_trees(self) -> int:
+        """The trees of a round."""
+        return len(self.rows.own.scores)
+
+    def way(self, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
+        """Where a request leads from here, or a refusal; nothing is changed, and nothing depends on the own rows."""
+        return checks.follow(self.place, request)
+
+    def step(self, request: AskHistograms | AskLeafSums, way: Way) -> Step:
+        """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
+        before, leaves = self.place, isinstance(request, AskLeafSums)
+        self.place, cuts, nodes = way
+        begins: Gradients | None = None
+        if request.level == 0:
+            again = before.level > 0 and request.round == before.round
+            begins = self.rows.put_at_roots(request.round)
+            if begins is not None or not again:
+                self.clipped = self.rows.clipped
+        return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
+
+    def gradients(self, step: Step) -> tuple[Step, bytes]:
+        """The first step of a round with its gradients computed, and a hash of them."""
+        if step.begins is not None:
+            self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
+        return step._replace(begins=None), hashlib.sha256(step.pairs.data).digest()
+
+    def finish(self, request: FinishRound, way: Way) -> tuple[NDArray[np.int64], list[Adding]]:
+        """Own sums of the metric, and what is still to be added to own scores. A second time only the sums."""
+        again = self.place.finished
+        self.place, _, leaves = way
+        adds = [] if again else self.rows.adding(leaves, request.values)
+        clipped = self.rows.clipped - self.clipped
+        if self.metric is None:
+            return np.array([clipped]), adds
+        _native.add_values(adds, self.rows.threads)
+        return np.array([clipped, *self._metric_sums(self.metric)], np.int64), []
+
+    def digest(self, request: FinishRound) -> Callable[[], str]:
+        """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
+        return partial(_told_digest, self.grid, self.place.cuts, request)
+
+    def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
+        if self.rows.held_out is None:
+            return np.zeros(metric.n_sums, np.int64)
+        return self.rows.held_out_sums(metric, self.place.round + 1)
+
+
+class Joined(NamedTuple):
+    """The two requests that are one, each with its frame: a party answers them as if they had come one by one."""
+
+    finish: FinishRound
+    finish_frame: bytes
+    first: AskHistograms
+    first_frame: bytes
+
+
+@remembered
+def joined(request: NextRound, n_trees: int) -> Joined:
+    """What the request stands for, in rounds of so many trees."""
+    ends, parties = request.round, request.parties
+    finish = FinishRound(ends, request.level, parties, request.leaves, request.values)
+    roots = NodeList(np.arange(n_trees), np.zeros(n_trees, np.int64))
+    first = AskHistograms(ends + 1, 0, parties, cut_list(NO_CUTS), roots)
+    return Joined(finish, encode(finish), first, encode(first))
+
+
+def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:
+    cuts = joined_cuts([NO_CUTS, *levels])
+    by_set = cuts.bin < 0
+    thresholds = np.where(by_set, np.float32(0), grid.thresholds(cuts.column, cuts.bin))
+    order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
+    told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
+    leaves = nodes_of(request.leaves.tree, request.leaves.node)
+    last = np.lexsort((leaves.node, leaves.tree))
+    sets = cuts.left_bins[order][by_set[order]]
+    return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])
+
+
+def trees_digest(forest: Forest) -> str:
+    """A hash of what trees say to a row; not of gains and covers, which a party is not told."""
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.roots))
+    node = np.arange(len(tree)) - forest.roots[tree]
+    cut, leaf = np.flatnonzero(forest.columns >= 0), np.flatnonzero(forest.columns < 0)
+    child = forest.children[cut].astype(np.int64) - forest.roots[tree[cut]]
+    told = [tree[cut], node[cut], child, forest.columns[cut], forest.thresholds[cut], forest.missing_left[cut]]
+    by_set = forest.sets[cut]
+    sets = forest.category_sets[by_set[by_set >= 0]]
+    return _hash(told, sets, [tree[leaf], node[leaf], forest.values[leaf]])
+
+
+def _hash(cuts: Sequence[NDArray[Any]], sets: NDArray[np.uint64], leaves: Sequence[NDArray[Any]]) -> str:
+    whole = hashlib.sha256()
+    for part in (*cuts, sets, *leaves):
+        whole.update(len(part).to_bytes(8, "little") + part.tobytes())
+    return whole.hexdigest()

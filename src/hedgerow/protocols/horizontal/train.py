@@ -1,0 +1,95 @@
+"""From what is fixed before the first tree to the last tree, by whoever chooses the cuts: the driver, or an opener."""
+
+from collections.abc import Callable, Sequence
+
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import Begin
+from hedgerow.data.table import Column
+from hedgerow.model.model import Absent, Model
+from hedgerow.protocols.columns import Common, loss_of
+from hedgerow.protocols.horizontal.cut_points import Start
+from hedgerow.protocols.horizontal.driver import HorizontalRows
+from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.trees.boost import Boosted, Callback, Kept, Stopping, boost
+from hedgerow.trees.fixedpoint import Scales
+from hedgerow.trees.forest import Forest
+from hedgerow.trees.grow import Growth
+from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.sampling import ColumnSampler
+from hedgerow.trees.splits import Rules
+from hedgerow.trees.watched_metrics import Metric
+
+
+def begin_of(start: Start, trees: Forest) -> Begin:
+    """What everybody is told before the first tree, or before the next."""
+    facts, valid, grid = start.facts, start.valid_facts, start.grid
+    return Begin(
+        facts.low,
+        facts.high,
+        facts.max_weight,
+        (valid.low, valid.high, valid.max_weight),
+        start.base,
+        grid.cuts,
+        grid.cut_starts,
+        grid.has_missing,
+        trees_of(trees),
+    )
+
+
+def start_of(begin: Begin, columns: tuple[Column, ...], plan: Plan) -> Start:
+    """The same as it was told."""
+    facts = LabelFacts(begin.low, begin.high, begin.max_weight)
+    return Start(facts, LabelFacts(*begin.valid_facts), begin.base, grid_of(begin, columns, plan.params.max_bin))
+
+
+def followed(plan: Plan, loss: Loss, start: Start) -> Metric | None:
+    """The metric on the validation rows, if one is followed."""
+    return metric_of(plan, loss, start.valid_facts) if plan.goal.follow else None
+
+
+def rows_of(circle: Circle, loss: Loss, start: Start) -> HorizontalRows:
+    """The rows of all parties, reached through the circle."""
+    return HorizontalRows(circle, start.grid, followed(circle.plan, loss, start), loss.n_trees)
+
+
+def boosted(
+    rows: HorizontalRows,
+    loss: Loss,
+    start: Start,
+    threads: int,
+    callbacks: Sequence[Callback],
+    so_far: tuple[Forest | None, tuple[float, ...]],
+    kept: Kept | None,
+    sealed: Callable[[Forest], None],
+) -> Boosted:
+    """Grow the plan's trees after those there are; see `boost` for what is called along the way."""
+    plan, grid = rows.circle.plan, start.grid
+    params = plan.params
+    scales = Scales(*loss.bounds(start.facts, start.base, params.constant_hessian), params.gradient_bits)
+    sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
+    growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+    metric = followed(plan, loss, start)
+    stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
+    done = boost(rows, growth, params, scales, loss.n_trees, stopping, callbacks, *so_far, kept, sealed)
+    rows.end()
+    return done
+
+
+def model_of(plan: Plan, shared: Common, start: Start, done: Boosted) -> Model:
+    """The finished model."""
+    loss = loss_of(plan, shared.classes)
+    metric = followed(plan, loss, start)
+    absent: Absent = "zero" if shared.absent == "zero" else "missing"
+    return Model(
+        done.forest,
+        shared.columns,
+        loss,
+        start.base,
+        plan.params,
+        shared.classes,
+        plan.goal.label,
+        absent,
+        done.history,
+        metric.name if metric else None,
+    )

@@ -1,0 +1,167 @@
+"""The active party's side of a prediction over a vertical model.
+
+The folder has the conversation and who sees what.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.corridor.messages import AskKnown, AskWays, Known, Sides
+from hedgerow.data.table import Table
+from hedgerow.errors import ModelError, ProtocolError
+from hedgerow.model.model import Model, dense
+from hedgerow.model.part import called, ownership_of, part_of
+from hedgerow.protocols.align.lists import texts_of
+from hedgerow.protocols.on_wire import sides_of
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.trees.params import TreeParams
+
+MOST_PLACES = 4_000_000
+"""Rows of a batch times trees: whatever is asked about them fits a message of `wire.MOST_SMALL` bytes."""
+MOST_ROWS = 1 << 16
+"""Rows of a batch, so that two bytes name one."""
+
+Places = NDArray[np.int64]
+Ways = NDArray[np.bool_]
+
+
+def plan_of(run: str, members: tuple[Member, ...], active: str, model: str, coordinator: str = "") -> Plan:
+    """What the parties of a prediction agree to."""
+    return Plan(
+        run, members, Goal(), TreeParams(), method="predict", protection="plain", active=active, model=model,
+        coordinator=coordinator,
+    )  # fmt: skip
+
+
+def asked(model: Model) -> tuple[str, ...]:
+    """The parties without whose answers the model cannot predict: those whose columns its trees cut."""
+    own = ownership_of(model)
+    used = {party for party in own.parties if party != own.active and len(part_of(model, party).tree)}
+    return tuple(party for party in own.parties if party in used)
+
+
+class Asking:
+    """The active party's side: places of rows in the trees, moved down by own cuts and by what the others tell."""
+
+    def __init__(self, circle: Circle, model: Model) -> None:
+        """The circle has the parties that are asked; all others count as not knowing any row."""
+        own = ownership_of(model)
+        self.circle, self.model, self.parties = circle, model, own.parties
+        self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
+        forest = model.forest
+        owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
+        self.owner = np.where(forest.columns >= 0, owner[forest.columns], -1) if len(owner) else forest.columns
+        """Whose cut a node is; -1 for a leaf."""
+        self.cuts = [np.flatnonzero(self.owner == number) for number in range(len(own.parties))]
+        """The nodes that each party cuts, in order."""
+        self.called = [called(model, nodes) for nodes in self.cuts]
+        """What each party calls them: tree and node."""
+        self.number = np.zeros(len(forest.columns), np.int64)
+        """Which of its owner's cuts a node is."""
+        for nodes in self.cuts:
+            self.number[nodes] = np.arange(len(nodes))
+        self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
+        """How many rows each party turned out not to have."""
+
+    def leaves(self, own_table: Table, together: int | None = None) -> NDArray[np.int32]:
+        """The node at which each row ends, for every tree; so many trees together, all of them if not said.
+
+        What becomes known here: the way of each row at each cut on its path, and which rows the others have.
+        """
+        self.model.check_gaps(own_table)
+        own_table = own_table.aligned(self.own_part.columns)
+        n_trees, ids = self.model.forest.n_trees, texts_of(own_table)
+        out = np.empty((own_table.n_rows, n_trees), np.int32)
+        step = min(MOST_ROWS, max(1, MOST_PLACES // max(n_trees, 1)))
+        for first in range(0, own_table.n_rows, step):
+            batch = slice(first, first + step)
+            known, values = self._known(ids[batch]), dense(own_table.take(batch))
+            for tree in range(0, n_trees, together or max(n_trees, 1)):
+                some = np.arange(tree, min(tree + (together or n_trees), n_trees))
+                out[batch, some] = self._places(values, known, some)
+        return out
+
+    def _known(self, ids: Sequence[str]) -> NDArray[np.bool_]:
+        """Which party has which of the rows (parties x rows)."""
+        known = np.zeros((len(self.parties), len(ids)), np.bool_)
+        known[self.own_number] = True
+        for party, answer in self.circle.tell(AskKnown(tuple(ids))).items():
+            refusal = f"Party {party!r} did not tell which of the rows it has."
+            if not isinstance(answer, Known):
+                raise ProtocolError(refusal)
+            known[self.parties.index(party)] = sides_of(answer.known, [len(ids)], refusal)[0]
+        for party, has in zip(self.parties, known, strict=True):
+            self.unknown[party] += len(ids) - int(has.sum())
+        return known
+
+    def _places(self, own_values: NDArray[np.float32], known: NDArray[np.bool_], trees: Places) -> NDArray[np.int32]:
+        """Where rows end in some trees."""
+        roots, n = self.model.forest.roots[trees], len(trees)
+        at = np.tile(roots, len(own_values))
+        under_way = np.arange(len(at))
+        while len(under_way := self._without_asking(at, under_way, n, own_values, known)):
+            self._ask(at, under_way, n)
+        return (at.reshape(-1, n) - roots).astype(np.int32)
+
+    def _without_asking(
+        self, at: Places, under_way: Places, n: int, own_values: NDArray[np.float32], known: NDArray[np.bool_]
+    ) -> Places:
+        """Move rows down own cuts, and down cuts of parties that do not have them; those that meet another's remain."""
+        while True:
+            owner = self.owner[at[under_way]]
+            under_way, owner = under_way[owner >= 0], owner[owner >= 0]
+            mine = under_way[owner == self.own_number]
+            blind = under_way[:0] if known.all() else under_way[~known[owner, under_way // n]]
+            if not len(mine) and not len(blind):
+                return under_way
+            self._move(at, blind, self.model.forest.missing_left[at[blind]])
+            self._move(at, mine, self.own_part.left(own_values, self.number[at[mine]], mine // n))
+
+    def _move(self, at: Places, places: Places, left: Ways) -> None:
+        at[places] = self.model.forest.children[at[places]] + ~left
+
+    def _ask(self, at: Places, under_way: Places, n: int) -> None:
+        """One exchange: the owners of the cuts that rows have come to tell which way they go."""
+        moved, requests = {}, {}
+        owner = self.owner[at[under_way]]
+        for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
+            theirs = under_way[owner == number]
+            if not len(theirs):
+                continue
+            cut = self.number[at[theirs]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
+            n_rows = np.bincount(cut, minlength=len(nodes))
+            tree, node = (name[n_rows > 0] for name in self.called[number])
+            moved[party] = theirs[np.argsort(cut, kind="stable")]
+            requests[party] = AskWays(
+                tree.astype(np.int32),
+                node.astype(np.int32),
+                n_rows[n_rows > 0].astype(np.int32),
+                (moved[party] // n).astype(np.uint16),
+            )
+        for party, answer in self.circle.ask_each(requests).items():
+            refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
+            if not isinstance(answer, Sides):
+                raise ProtocolError(refusal)
+            self._move(at, moved[party], sides_of(answer.left, [len(moved[party])], refusal)[0])
+
+
+def ask(circle: Circle, model: Model, own_table: Table, tell: Callable[[str], None]) -> NDArray[np.int32]:
+    """The leaves of all rows; says of each party how many of them it does not have."""
+    asking = Asking(circle, model)
+    leaves = asking.leaves(own_table)
+    for party, n in asking.unknown.items():
+        if n and party in circle.present:
+            tell(f"{party!r} does not have {n} of the {own_table.n_rows} rows, which go the default way at its cuts.")
+    return leaves
+
+
+def present_of(model: Model, absent: Sequence[str]) -> tuple[str, ...]:
+    """Who is asked when these are absent, by the user's own word; refuses a name that is no passive party's."""
+    own = ownership_of(model)
+    for name in absent:
+        if name not in own.parties or name == own.active:
+            raise ModelError(f"{name!r} is no passive party of the model; it has {', '.join(map(repr, own.parties))}.")
+    return tuple(party for party in asked(model) if party not in absent)

@@ -1,0 +1,1 @@
+"""How parties come together: joining a plan, who takes part, what was answered before."""

@@ -1,0 +1,392 @@
+"""The active party's side of a vertical run: its own rows, and everybody's columns.
+
+The folder has the conversation and who sees what.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.corridor.messages import (
+    AllowedSums,
+    Answer,
+    AskSealedSums,
+    AskSides,
+    BeginSealed,
+    EndRound,
+    Moves,
+    NamedColumns,
+    NodeList,
+    OwnColumns,
+    Request,
+    SealedSums,
+)
+from hedgerow.corridor.wire import MOST_SMALL
+from hedgerow.errors import ProtocolError
+from hedgerow.privacy import shapes
+from hedgerow.privacy.additive import Cipher, SecretKey
+from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
+from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.vertical.allowed_cuts import AllowedRows, CutPlaces
+from hedgerow.protocols.vertical.repeat_checks import SaidBefore
+from hedgerow.protocols.vertical.sum_checks import ClaimedSums, answer_of
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.grow import Summed
+from hedgerow.trees.local import LocalRows, Part
+from hedgerow.trees.params import TreeParams
+from hedgerow.trees.splits import Cuts, Nodes
+
+Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
+"""Asks parties, each its own request, for answers of at most so many bytes; who does not answer ends the attempt."""
+
+Asks = Callable[[int], Sequence[str]]
+"""The passive parties that a round asks for sums."""
+
+RUN_SUMS = 4
+"""Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
+asked for again after a loss."""
+
+_NONE = np.empty(0, np.int64)
+NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+NOBODY = Nodes(_NONE, _NONE)
+
+
+class Owned(NamedTuple):
+    """The columns of one party among all: numbers `first` up to `last`."""
+
+    party: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """All columns, parties in the order of the plan; cut points are known here of the own columns only."""
+
+    grid: Grid
+    owned: tuple[Owned, ...]
+    own: str
+    names: Mapping[str, tuple[str, ...]]
+    """Of the columns of parties that told them."""
+
+    @classmethod
+    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "Joint":
+        """The grid of all parties' columns."""
+        cuts, n_values, missing, categorical, owned, first = [], [], [], [], [], 0
+        for party in order:
+            grid = own_grid if party == own else None
+            shape: Grid | OwnColumns = own_grid if grid is not None else told[party]
+            n = np.asarray(shape.n_values)
+            cuts.append(own_grid.cuts if grid is not None else np.zeros(int((n - 1).sum()), np.float32))
+            n_values.append(n)
+            missing.append(shape.has_missing)
+            categorical.append(shape.categorical)
+            owned.append(Owned(party, first, first := first + len(n)))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
+        grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
+        names = {party: shape.names for party, shape in told.items() if isinstance(shape, NamedColumns)}
+        return cls(grid, tuple(owned), own, names)
+
+    def passive(self) -> list[Owned]:
+        """Everybody else's columns."""
+        return [o for o in self.owned if o.party != self.own]
+
+    def bins(self, owned: Owned) -> NDArray[np.int64]:
+        """How many bins each of a party's columns has."""
+        return bins_of(self.grid)[owned.first : owned.last]
+
+    def places(self, owned: Owned) -> CutPlaces:
+        """Where a party's columns can be cut."""
+        grid, here = self.grid, slice(owned.first, owned.last)
+        return CutPlaces.of(grid.n_values[here], grid.has_missing[here], grid.categorical[here])
+
+    def columns_of(self, parties: Sequence[str]) -> NDArray[np.bool_]:
+        """Which columns belong to these parties, or to the active one."""
+        found = np.zeros(self.grid.n_columns, np.bool_)
+        for owned in self.owned:
+            found[owned.first : owned.last] = owned.party == self.own or owned.party in parties
+        return found
+
+
+def bins_of(grid: Grid) -> NDArray[np.int64]:
+    """How many bins each column has, the one for missing values included."""
+    return np.asarray(grid.n_values + grid.has_missing, np.int64)
+
+
+def run_nodes(params: TreeParams, n_trees: int) -> int:
+    """Nodes that all trees of a run can ask about: the roots, and below one of every two siblings."""
+    return n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+
+
+def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums that are asked for in each column: its last bin follows from the node's total."""
+    return bins[bins > 1] - 1
+
+
+class VerticalRows:
+    """The active party's side: its own rows, and everybody's columns."""
+
+    seals_sides = False
+    """Whether sides are sealed, too."""
+    counts_every = True
+    """What allows and refuses cuts is told of every node by itself."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        own: LocalRows,
+        joint: Joint,
+        cipher: Cipher,
+        most_nodes: int,
+        done: int = 0,
+        asks: Asks | None = None,
+        before: SaidBefore | None = None,
+        min_child_rows: int = 1,
+    ) -> None:
+        self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.before = before or SaidBefore()
+        self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
+        self.bits = own.settings.scales.bits
+        asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
+        self.groups = {party: n for party, n in asked.items() if n}
+        """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
+        places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
+        self.allowed = AllowedRows(places, min_child_rows)
+        columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
+        total = sum(self.groups.values())
+        n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
+        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * most_nodes)
+        self.ask(dict.fromkeys(self.groups, self.begin), MOST_SMALL)
+
+    @property
+    def clipped(self) -> int:
+        """Gradients that were cut to the agreed range."""
+        return self.own.clipped
+
+    def start_round(self, round_: int) -> None:
+        """A new key, where anybody is asked; nothing is said yet."""
+        self.own.start_round(round_)
+        self.round, self.level = round_, 0
+        asked = self.asks(round_)
+        self.asked = {party: n for party, n in self.groups.items() if party in asked}
+        """Sums of a node by the parties that this round asks."""
+        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
+        if self.asked:
+            self.secret: SecretKey = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
+            self.own_absolute = np.abs(self.own_gradients)
+            self.claimed = ClaimedSums([o for o in self.joint.owned if o.party in self.asked], self.joint.grid)
+            self.before.start_round(round_)
+        self.moves = NO_MOVES
+        self.opened: list[tuple[str, int, int]] = []
+        """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """What becomes known here: the sums of every passive column at these nodes."""
+        part = self.own.parts[0]
+        if not self.asked:
+            self.level += 1
+            return self._joined(self.own.histograms(nodes), {})
+        asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
+        sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
+        request = self._request(nodes, sealed)
+        with ThreadPoolExecutor(1) as beside:
+            own = beside.submit(self.own.histograms, nodes)
+            opened = self._opened(request, asked.plan)
+        self.level += 1
+        return self._checked(nodes, own.result(), opened)
+
+    def _checked(
+        self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
+        out = self._joined(own, opened)
+        if opened:
+            self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
+            self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
+        return out
+
+    def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
+        """Over the rows that count."""
+        part = self.own.parts[0]
+        return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
+
+    def _sealed(self, asked: "Asked") -> bytes:
+        if asked.plan is None:
+            return b""
+        values = np.ascontiguousarray(self.own_gradients[asked.tree, asked.rows].astype(np.int64))
+        return self.secret.seal_rows(values, asked.plan).encode()
+
+    def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
+        key, moves = self.secret.public.encode() if self.level == 0 else b"", self.moves
+        self.moves = NO_MOVES
+        return AskSealedSums(self.round, self.level, moves, NodeList(*nodes), key, sealed)
+
+    def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
+        """What becomes known here: the sums, each checked to be one that rows can have."""
+        nodes = Nodes(request.nodes.tree, request.nodes.node)
+        answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan) + self.allowed.n_bytes(nodes))
+        self.allowed.hear(nodes, answers)
+        opened = {}
+        for party, answer in answers.items():
+            if not isinstance(answer, SealedSums | AllowedSums):
+                raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
+            if plan is not None:
+                opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
+        if plan is not None:
+            self._note(plan, len(nodes.tree), nodes)
+        return opened
+
+    def _most_sums(self, plan: RowsPlan | None) -> int:
+        """Bytes of the longest answer, what it says of rows aside."""
+        return ROOM + (0 if plan is None else max(self.cipher.sums_bytes(plan, n) for n in self.asked.values()))
+
+    def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
+        """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
+        with answer_of(party):
+            return self.secret.open_sums(self.secret.public.read_sums(sealed_sums, plan, self.groups[party]))
+
+    def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
+        """So much could be opened of every party that was asked, or was told in the clear with it."""
+        n_rows = self.own.own.matrix.n_rows
+        for party, n in self.asked.items():
+            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of, n_rows)
+            self.opened.append((party, 2 * n_nodes * n, bits))
+
+    def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Own and opened sums side by side, in the order of all columns; each node's total last."""
+        offsets = self.joint.grid.offsets.astype(np.int64)
+        out = np.zeros((len(own), int(offsets[-1]) + 1, own.shape[-1]), np.int64)
+        out[:, -1] = total = own[:, -1]
+        for owned in self.joint.owned:
+            here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
+            if owned.party == self.joint.own:
+                out[:, here] = own[:, :-1]
+            else:
+                out[:, here] = completed(opened.get(owned.party), self.joint.bins(owned), total)
+        return out
+
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Numbers of rows a node and bin: of passive columns such that allow the cuts that their owners do."""
+        own, offsets = self.own.counts(nodes), self.joint.grid.offsets.astype(np.int64)
+        out = np.zeros((len(own), int(offsets[-1]) + 1), np.int64)
+        out[:, -1] = own[:, -1]
+        for owned in self.joint.owned:
+            here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
+            if owned.party == self.joint.own:
+                out[:, here] = own[:, :-1]
+            elif owned.party in self.asked:
+                out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
+        return out
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """What becomes known here: the sides of all rows at the cuts of passive columns."""
+        left = [np.empty(int(part.sizes(cuts.nodes).sum()), np.bool_) for part in self.own.parts]
+        asked: dict[str, NDArray[np.int64]] = {}
+        theirs: dict[str, Cuts] = {}
+        for owned in self.joint.owned:
+            at = np.flatnonzero((cuts.column >= owned.first) & (cuts.column < owned.last))
+            mine = some_cuts(cuts, at, owned.first)
+            if len(at) and owned.party == self.joint.own:
+                fill_sides(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
+            elif len(at):
+                asked[owned.party], theirs[owned.party] = at, mine
+        told = self._told(theirs) if theirs else {}
+        for party, sides in told.items():
+            fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
+        self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
+        if self.asked:
+            self.before.hear(told)
+            self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
+        return sizes[0]
+
+    def _check_cuts(self, cuts: Cuts, sizes: Mapping[str, NDArray[np.int64]]) -> None:
+        """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
+        for party, rows in sizes.items():
+            self.allowed.check(party, rows)
+        which = self.claimed.theirs(cuts)
+        left_children = Nodes(cuts.nodes.tree[which], cuts.child[which])
+        self.claimed.cut(cuts, which, self._sums(self.own_gradients, left_children))
+
+    def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
+        """What the owners of these cuts say: the sides of the rows at them, part by part."""
+        requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
+        sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
+        answers = self.ask(requests, ROOM + max(sizes) // 8)
+        return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """From the own gradients at full precision; nothing is said."""
+        return self.own.leaf_sums(leaves)
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """Values stay here; the others keep their cuts."""
+        self.ask(dict.fromkeys(self.groups, EndRound(self.round)), MOST_SMALL)
+        self.own.finish_round(leaves, values)
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
+        """Over the own validation rows."""
+        return self.own.held_out_sums(metric, n_rounds)
+
+
+class Asked(NamedTuple):
+    """The rows that are sealed for a step, and the nodes asked about among them; both sides make it alike.
+
+    A cipher that seals anew for every level has just the rows of these nodes, node after node. One that seals once has
+    all rows of all trees that count, and the nodes name theirs among them.
+    """
+
+    plan: RowsPlan | None
+    """None where there is no row to seal."""
+    tree: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    nodes: shapes.Nodes
+    once: bool
+
+    @classmethod
+    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
+        """What is sealed and asked for at these nodes."""
+        sizes, rows = part.sizes(nodes), part.rows(nodes)
+        tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
+        if once:
+            whole = np.sort(part.orders[0])
+            places = np.searchsorted(whole, rows) + tree * len(whole)
+            n_trees = len(part.orders)
+            among = shapes.Nodes(places, among.starts)
+            tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
+        if not len(rows):
+            return cls(None, tree, rows, among, once)
+        plan = RowsPlan(
+            rows=len(rows),
+            bounds=(begin.bound, begin.bound),
+            groups=begin.groups,
+            columns=begin.columns,
+            nodes=len(sizes),
+            most_rows=0 if once else int(sizes.max()),
+            run_sums=begin.run_sums,
+            by_holder=True,
+        )
+        return cls(plan, tree, rows, among, once)
+
+    def sealed_now(self, level: int) -> bool:
+        """Whether rows are sealed for this step, or were for the first of the tree."""
+        return level == 0 or not self.once
+
+
+def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of all bins: the last of each column is what the others leave of the node's total."""
+    out = np.zeros((len(total), int(bins.sum()), total.shape[-1]), np.int64)
+    ends = np.cumsum(bins)
+    last = np.zeros(int(bins.sum()), np.bool_)
+    last[ends - 1] = True
+    if sums is not None:
+        out[:, ~last] = sums
+    starts = ends - bins
+    out[:, ends - 1] = total[:, None] - np.add.reduceat(out, starts, axis=1) if len(bins) else 0
+    return out

@@ -1,0 +1,95 @@
+"""The rows of a vertical run, with a note of what becomes known of passive columns as the trees grow.
+
+Sees in the clear.  What `vertical` says the active party sees; nothing more is asked for.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import PartyLost
+from hedgerow.protocols.vertical.active import VerticalRows
+from hedgerow.protocols.vertical.leakage import LearntBins
+from hedgerow.trees.grow import Summed
+from hedgerow.trees.splits import Cuts, Nodes
+
+T = TypeVar("T")
+Meanwhile = Callable[[Callable[[], None]], None]
+"""Takes work to be done while the next answers are waited for."""
+
+
+class NotedRows:
+    """Does what the rows do, and notes what they were told, mostly while the parties work on the next sums.
+
+    Whatever was told is noted when a round is finished, or a party was lost in its middle.
+    """
+
+    counts_every = VerticalRows.counts_every
+
+    def __init__(self, rows: VerticalRows, learnt: LearntBins, meanwhile: Meanwhile) -> None:
+        self.rows, self.learnt, self.meanwhile = rows, learnt, meanwhile
+        self._to_note: list[Callable[[], None]] = []
+
+    def _note(self) -> None:
+        while self._to_note:
+            self._to_note.pop(0)()
+
+    def _asking(self, ask: Callable[[], T]) -> T:
+        """Ask, and meanwhile note what was told before; when this returns, all of that is noted.
+
+        From then on the grower may change the sums of the level before.
+        """
+        if self.rows.asked:
+            self.meanwhile(self._note)
+        try:
+            return ask()
+        finally:
+            self._note()
+
+    def start_round(self, round_: int) -> None:
+        """As without a note."""
+        self.rows.start_round(round_)
+        self.learnt.start_round()
+
+    def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """The sums, noted."""
+        out, own = self._asking(lambda: self.rows.histograms(nodes)), self.rows.own
+        self._count()
+        self._to_note.append(partial(self.learnt.sums, nodes, out, own.parts[0], self.rows.own_gradients))
+        return out
+
+    def _count(self) -> None:
+        for told in self.rows.opened:
+            self.learnt.count(*told)
+        self.rows.opened.clear()
+
+    def counts(self, nodes: Nodes) -> NDArray[np.int64]:
+        """As without a note."""
+        return self.rows.counts(nodes)
+
+    def divide(self, cuts: Cuts) -> NDArray[np.int64]:
+        """The sides, noted."""
+        try:
+            sizes = self.rows.divide(cuts)
+        except PartyLost:
+            self._note()
+            raise
+        own = self.rows.own
+        self._to_note.append(partial(self.learnt.sides, cuts, [part for part in own.parts if part.sample is own.own]))
+        return sizes
+
+    def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
+        """As without a note."""
+        return self.rows.leaf_sums(leaves)
+
+    def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
+        """As without a note, but for what is left to be noted."""
+        self._asking(lambda: self.rows.finish_round(leaves, values))
+        self._count()
+
+    def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
+        """As without a note."""
+        return self.rows.held_out_sums(metric, n_rounds)

@@ -1,0 +1,169 @@
+"""What a party answers in a vertical run: its own columns, sealed sums of them, sides of rows at chosen cuts.
+
+The folder and `hidden_active` have the conversation, `passive_rows` and `hidden_passive` the rows. Here is what
+outlives a process: how much was given, and what was settled.
+
+Gives away only what `messages` lists; how many sums and sides is in the party's own log before they leave.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from hedgerow.agreement.plan import Plan
+from hedgerow.agreement.policy import Policy
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import MOST_SMALL, encode
+from hedgerow.errors import DataError, PolicyError, ProtocolError
+from hedgerow.model import part as parts
+from hedgerow.model.file import MOST_BYTES
+from hedgerow.protocols.align.lists import Counts, Tables
+from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.session.participants import asked
+from hedgerow.protocols.vertical.disclosure_counter import Gave
+from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
+from hedgerow.protocols.vertical.kept_cuts import Keeps, grid_digest
+from hedgerow.protocols.vertical.passive_rows import GAVE, PassiveRows, passive_rows
+from hedgerow.protocols.vertical.request_sizes import most_request
+from hedgerow.protocols.vertical.terms import Terms
+
+SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
+
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
+"""What is answered with something of the own columns."""
+
+
+class PassiveSide:
+    """A passive party's answers; `rows` are there once the active party has asked for columns."""
+
+    def __init__(
+        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: Keeps | None, durable: bool
+    ) -> None:
+        self.name, self.plan, self.policy = name, plan, policy
+        self.journal, self.ledger = counts
+        self.threads, self.keeps, self.durable = threads, keeps, durable
+        self.rows: PassiveRows | None = None
+        self.present: tuple[int, ...] = ()
+        """The parties of this attempt, by number."""
+
+    @property
+    def most_bytes(self) -> int:
+        """The bytes the next request may have: how much can be sealed in it is known."""
+        return MOST_SMALL if self.rows is None else min(MOST_SMALL + most_request(self.rows), MOST_BYTES)
+
+    def answer(self, request: m.Request, tables: Tables, keep: Callable[[bytes], None] | None) -> m.Answer:
+        """What the plan allows of a party that has these rows; its part of the model goes to `keep`."""
+        if isinstance(request, m.AskColumns):
+            return self._columns(request, tables)
+        rows = self.rows
+        if rows is None:
+            raise ProtocolError("The active party asks before it has asked for columns.")
+        if isinstance(request, m.BeginSealed):
+            return self._begin(rows, request)
+        if isinstance(request, Giving):
+            return self._give(rows, request)
+        if isinstance(request, m.EndRound):
+            return rows.end(request)
+        if isinstance(request, m.KeepPart):
+            self.journal.settle(MODEL, hashlib.sha256(request.model.encode()).digest())
+            if keep is not None:
+                keep(parts.encoded(rows.part(request, self.name, tables[0].columns)))
+            return m.Done()
+        raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+
+    def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
+        own, valid = tables
+        told, right = request.rows + request.held_out, rows_digest(self.plan, own) + rows_digest(self.plan, valid)
+        if not self.ledger.guess(told, hmac.compare_digest(told, right)):
+            raise DataError(
+                "The rows of this party are not those of the active party, in the same order; align them by their ids "
+                '(align = "private").'
+            )
+        rows = self.rows
+        if rows is None:
+            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
+            rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
+            self._check_grid(rows)
+            self.rows = rows
+        columns = rows.describe()
+        if self.policy.tell_columns == "codes":
+            return columns
+        return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
+
+    def _check_grid(self, rows: PassiveRows) -> None:
+        """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
+        digest = grid_digest(rows.grid)
+        if self.journal.differs(GRID, digest):
+            raise DataError(
+                "This party's cut points are not those with which the run began; put its table and its policy "
+                "(min_bin_rows) back as they were, or start a new run."
+            )
+        self.journal.settle(GRID, digest)
+
+    def _terms(self) -> Terms:
+        """What the plan and the own policy hold the active party to; sums given before are in the log."""
+        return Terms(
+            self._is_asked,
+            self._goes_on,
+            self.policy.min_child_rows,
+            self._given("sums"),
+            self._given("sides"),
+            self._most_trees,
+            self.policy.min_bin_rows,
+            self._given("bits"),
+            self.policy.most_sides,
+            self.policy.most_bits,
+            len(self.plan.answering) - 1,
+        )
+
+    @property
+    def _most_trees(self) -> int:
+        """Trees of a round: one for numbers and for two classes; of more, the active party's word has a limit."""
+        classes = self.policy.most_classes if self.plan.goal.objective is None else 1
+        return classes if classes > 2 else 1
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.plan.on_loss == "continue"
+
+    def _is_asked(self, round_: int) -> bool:
+        present = [self.plan.names[number] for number in self.present]
+        return self.name in asked(self.plan, round_, present)
+
+    def _given(self, what: Literal["sums", "sides", "bits"]) -> int:
+        """Sums that this party gave in this run before, sides that it told, or bits of sums, by its log."""
+        run = self.journal.run
+        return sum(line[what] for line in self.journal.log.lines() if line["event"] == GAVE and line["run"] == run)
+
+    def _begin(self, rows: PassiveRows, request: m.BeginSealed) -> m.Done:
+        """The sizes of a run stay, whatever process hears them; where parties may be lost, `rows` lets them shrink."""
+        digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
+        if not self._goes_on and self.journal.differs(SIZES, digest):
+            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+        if request.n_trees > self._most_trees:
+            raise PolicyError(
+                f"The active party grows {request.n_trees} trees a round, one a class, where the plan and this party's "
+                f"policy allow {self._most_trees} (most_classes)."
+            )
+        done = rows.begin(request)
+        if not self._goes_on:
+            self.journal.settle(SIZES, digest)
+        return done
+
+    def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
+        """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
+        gave = Gave(rows, self.journal, self.durable)
+        rows.on_counted = gave.begin
+        if isinstance(request, m.AskSealedSums):
+            reply: m.Answer = rows.sums(request)
+        elif isinstance(request, m.AskSides):
+            reply = rows.sides(request)
+        elif isinstance(rows, HiddenPassiveRows):
+            reply = rows.hidden_answer(request)
+        else:
+            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+        gave.finish()
+        return reply

@@ -1,0 +1,151 @@
+"""Whether the sums that passive parties give are those of rows, as far as the active party can tell by itself.
+
+A passive party chooses which sealed gradients it adds up. One that returns a multiple of a few rows' gradients as the
+sums of invented columns could read labels from which of these columns is cut. Four things bind it, at every level, at
+nodes it was asked about and at their siblings, whose sums are the parent's less theirs:
+
+*Bins.* In no column do the absolute sums of all bins exceed the absolute values of the node's rows together.
+*Cuts.* At a chosen cut the sums of the bins that go left are those of the rows that the owner says go left.
+*Children.* Below a cut a node has no rows, and so no sums, in bins of the column that went to the other side.
+*Repetition* (`repeat_checks`). A tree that is grown again after a loss is told the same.
+
+The rows of a node, their gradients and their number are the active party's own; no other row is known here.
+
+Sees in the clear.  What the active party has anyway: opened sums, sides, its own gradients. Nothing is said.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import CipherError, PrivacyError
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.splits import Cuts, Nodes
+
+EXACT_BITS = 44
+"""Columns of sums below 2 to this add up exactly in floats, which larger ones do to this share."""
+
+BINS = "gave sums that the rows of the node cannot have"
+CUT = "gave sums of a cut that are not those of the rows that it says go left"
+CHILD = "gave sums of bins in which, by the sides that it told, the node has no rows"
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class _Claims(NamedTuple):
+    """What is claimed of some nodes."""
+
+    sums: Ints
+    """Nodes x bins x 2."""
+    absolute: Ints
+    """Nodes x 2: absolute gradients and hessians of the node's rows, added up by the active party."""
+    possible: Bools
+    """Nodes x bins: where the cuts above leave rows."""
+
+
+class ClaimedSums:
+    """The sums of passive columns in the trees of one round: those of this level, and the parents of the next."""
+
+    def __init__(self, owned: Sequence[tuple[str, int, int]], grid: Grid) -> None:
+        """For the columns of these parties, each from its first to before its last."""
+        offsets = grid.offsets.astype(np.int64)
+        columns = np.concatenate([np.arange(first, last) for _, first, last in owned])
+        self.at = np.concatenate([np.arange(offsets[c], offsets[c + 1]) for c in columns])
+        self.ends = np.cumsum(offsets[columns + 1] - offsets[columns])
+        self.starts = np.concatenate([[0], self.ends[:-1]])
+        self.owners = [party for party, first, last in owned for _ in range(first, last)]
+        self.place = np.full(grid.n_columns, -1, np.int64)
+        self.place[columns] = np.arange(len(columns))
+        self.known: dict[int, tuple[_Claims, int]] = {}
+        """Of each node of this level, where it stands among what was claimed together."""
+        self.parents: _Claims | None = None
+        self.children: Ints = np.empty(0, np.int64)
+        """Left and right child of each parent in turn."""
+        self.possible: Bools = np.empty((0, 0), np.bool_)
+        """Of the children."""
+
+    def give(self, nodes: Nodes, sums: Ints, absolute: Ints) -> None:
+        """Sums of these nodes, all columns', and what the absolute values of their rows add up to; checked."""
+        own, keys = sums[:, self.at], _keys(nodes.tree, nodes.node)  # a copy: the grower changes sums in place
+        if self.parents is None:
+            self._know(keys, _Claims(own, absolute, np.ones(own.shape[:2], np.bool_)))
+            return
+        child = np.searchsorted(self.children, keys)
+        self._know(keys, _Claims(own, absolute, self.possible[child]))
+        alone = np.flatnonzero(~np.isin(child ^ 1, child))
+        parent, sibling = child[alone] >> 1, child[alone] ^ 1
+        left = (self.parents.sums[parent] - own[alone], self.parents.absolute[parent] - absolute[alone])
+        self._know(self.children[sibling], _Claims(*left, self.possible[sibling]), derived=True)
+
+    def _know(self, keys: Ints, claims: _Claims, derived: bool = False) -> None:
+        self._check_bins(claims)
+        self._check_children(claims)
+        places = {key: (claims, i) for i, key in enumerate(keys.tolist())}
+        self.known = places | self.known if derived else self.known | places
+
+    def _check_bins(self, claims: _Claims) -> None:
+        """In all bins of a column no more than all rows have; then no hessian is negative, as they add up to theirs."""
+        limit = claims.absolute + (claims.absolute >> EXACT_BITS)
+        whole = np.add.reduceat(np.abs(claims.sums).astype(np.float64), self.starts, axis=1)
+        for column in np.flatnonzero((whole > limit[:, None]).any(axis=(0, 2))):
+            raise made_up(self.owners[column], BINS)
+
+    def _check_children(self, claims: _Claims) -> None:
+        """Nothing in bins that have no rows of the node."""
+        for bin_ in np.flatnonzero((claims.sums.any(axis=2) & ~claims.possible).any(axis=0)):
+            raise made_up(self.owners[np.searchsorted(self.ends, bin_, "right")], CHILD)
+
+    def _check_cut(self, party: str, claimed: Ints, sums: Ints) -> None:
+        """What was claimed of the bins that go left is what their rows have."""
+        if not np.array_equal(claimed, sums):
+            raise made_up(party, CUT)
+
+    def theirs(self, cuts: Cuts) -> Ints:
+        """Which of the cuts are of these columns."""
+        return np.flatnonzero(self.place[cuts.column] >= 0)
+
+    def cut(self, cuts: Cuts, which: Ints, left: Ints) -> None:
+        """Nodes were cut; of some cuts these are the sums of the rows that went left, which must be the claimed."""
+        found = [self.known[key] for key in _keys(*cuts.nodes).tolist()]
+        parents = _Claims(*(np.stack([claims[part][i] for claims, i in found]) for part in range(3)))
+        possible = np.repeat(parents.possible, 2, axis=0)
+        for i, sums in zip(which.tolist(), left, strict=True):
+            column = self.place[cuts.column[i]]
+            here = slice(self.starts[column], self.ends[column])
+            goes = _bins(cuts.left_bins[i], self.ends[column] - self.starts[column])
+            self._check_cut(self.owners[column], parents.sums[i, here][goes].sum(axis=0), sums)
+            possible[2 * i, here] &= goes
+            possible[2 * i + 1, here] &= ~goes
+        self.parents, self.possible, self.known = parents, possible, {}
+        self.children = _keys(np.repeat(cuts.nodes.tree, 2), np.stack([cuts.child, cuts.child + 1], axis=1).reshape(-1))
+
+
+def made_up(party: str, what: str) -> PrivacyError:
+    """The end of a run with a party that does not say what its rows give; it says nothing of anybody's values."""
+    return PrivacyError(
+        f"Party {party!r} {what}: sums that are made up can be used to read labels, so the run stops; begin no other "
+        "with this party before it has explained that."
+    )
+
+
+@contextmanager
+def answer_of(party: str) -> Iterator[None]:
+    """What is wrong with a sealed answer is said with the name of the party that gave it."""
+    try:
+        yield
+    except CipherError as error:
+        raise CipherError(f"Party {party!r} answered what cannot be used. {error}") from None
+
+
+def _keys(tree: Ints, node: Ints) -> Ints:
+    """One integer a node, in the order of trees and nodes."""
+    return np.asarray((tree << 32) + node, np.int64)
+
+
+def _bins(set_: NDArray[np.uint64], n: int) -> Bools:
+    """Which of a column's bins are in a set."""
+    return np.unpackbits(np.ascontiguousarray(set_).view(np.uint8), bitorder="little")[:n].astype(np.bool_)

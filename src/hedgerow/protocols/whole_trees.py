@@ -1,0 +1,92 @@
+"""Whole trees: parties grow trees on their own rows and the trees, not sums, are shared.
+
+    driver                               party
+    AskTrees(forest so far) ----------->  (bagging: every party at once; sequential: one after the other)
+                            <-----------  OwnTrees
+
+Sees in the clear.  Driver, and in `sequential` the parties that follow: each party's own trees, whose leaves hold sums
+                    over few rows of one party.  This is a baseline of the literature, not a protection.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import AskTrees, OwnTrees
+from hedgerow.errors import ParameterError, ProtocolError
+from hedgerow.model.model import Absent, Model
+from hedgerow.model.train import Task, train
+from hedgerow.protocols.columns import Common, loss_of
+from hedgerow.protocols.horizontal.cut_points import OwnRows
+from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
+from hedgerow.protocols.secure_sum import Circle
+from hedgerow.trees.forest import Forest, join
+from hedgerow.trees.losses import Loss
+
+
+def grow(circle: Circle, shared: Common) -> Model:
+    """The driver's side: one model of everybody's trees."""
+    plan, loss = circle.plan, loss_of(circle.plan, shared.classes)
+    base, forest = (_bagged if plan.method == "bagging" else _in_turn)(circle, shared, loss)
+    absent: Absent = "zero" if shared.absent == "zero" else "missing"
+    return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
+
+
+def _opened(answer: object, name: str, shared: Common, loss: Loss) -> tuple[float, Forest]:
+    if not isinstance(answer, OwnTrees):
+        raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where trees were asked for.")
+    return answer.base, forest_of(answer.forest, shared.columns, loss.n_trees)
+
+
+def _bagged(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]:
+    """The mean of the parties' models: every leaf divided by their number (a random forest's trees as they are)."""
+    n_rounds = circle.plan.params.n_estimators
+    answers = circle.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())))
+    opened = [_opened(answer, name, shared, loss) for name, answer in answers.items()]
+    base = float(np.float32(np.mean([base for base, _ in opened])))
+    if circle.plan.params.average:
+        # Trees hold what is above their own party's first score; the mean is taken from the common one.
+        moved = [replace(f, values=_shifted(f, own - base)) for own, f in opened]
+        return base, join(moved)
+    share = np.float32(1 / len(opened))
+    return base, join([replace(f, values=f.values * share) for _, f in opened])
+
+
+def _shifted(forest: Forest, by: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.where(forest.columns < 0, forest.values + np.float32(by), forest.values).astype(np.float32)
+
+
+def _in_turn(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]:
+    """Each party in turn adds its share of the rounds to the forest so far."""
+    if circle.plan.params.average:
+        raise ParameterError(
+            "sequential trees learn from the trees before them; a random forest's do not. Use bagging."
+        )
+    n_rounds, n = circle.plan.params.n_estimators, len(circle.present)
+    base: float | None = None
+    forest = Forest.empty()
+    for turn, name in enumerate(circle.present):
+        rounds = n_rounds // n + (turn < n_rounds % n)
+        if rounds:
+            number = circle.plan.names.index(name)
+            answer = circle.ask_each({name: AskTrees(number, rounds, base, trees_of(forest))})[name]
+            base, forest = _opened(answer, name, shared, loss)
+    return base or 0.0, forest
+
+
+def own_trees(request: AskTrees, plan: Plan, rows: OwnRows, threads: int) -> OwnTrees:
+    """A party's side. What becomes known: trees of its rows alone, which its policy must allow."""
+    loss = loss_of(plan, rows.classes)
+    if not 1 <= request.n_rounds <= plan.params.n_estimators:
+        raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
+    start = None
+    if request.base is not None:
+        forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
+        start = Model(forest, rows.table.columns, loss, request.base, plan.params, tuple(rows.classes), plan.goal.label)
+    params = replace(plan.params, n_estimators=request.n_rounds)
+    goal = plan.goal
+    base = None if start is not None else goal.base_score
+    task = Task(loss, tuple(rows.classes), base, goal.scale_pos_weight, start=start, threads=threads)
+    model = train(rows.table, params, task)
+    return OwnTrees(model.base_score, trees_of(model.forest))

@@ -1,0 +1,1 @@
+"""Run files, policies and FedTree's configurations, read and checked."""

@@ -1,0 +1,152 @@
+"""Which keys of a run file go with which method; one that does not is refused by name, none is ignored."""
+
+from hedgerow.errors import ParameterError
+from hedgerow.run.file.options import DriverOptions, PartitionOptions, PartyEntry
+from hedgerow.run.file.section import Section
+from hedgerow.run.file.sections import Sections
+
+WHOLE_TREES = ("bagging", "sequential")
+BASELINES = ("alone", "pooled")
+ENCRYPTION = ("lattice", "paillier")
+
+
+def check_who(
+    partition: PartitionOptions | None, parties: tuple[PartyEntry, ...], driver: DriverOptions | None, method: str
+) -> None:
+    """One way of naming the parties, and real ones only where they exchange something."""
+    if partition is not None and parties:
+        raise ParameterError("[partition] and [[party]] exclude each other; keep one of them.")
+    if partition is None and not parties:
+        raise ParameterError("There are no parties; add [partition], or a [[party]] for each.")
+    if driver is not None and partition is not None:
+        raise ParameterError("[partition] is a simulation and [driver] is for real parties; keep one of them.")
+    if driver is not None and method in BASELINES:
+        raise ParameterError(f"[run] method {method} is a simulation without a driver; leave out [driver].")
+
+
+def check_method(sections: Sections, method: str, driver: DriverOptions | None) -> None:
+    """What a method has no use for, and what real parties keep to themselves."""
+    if driver is not None and "test" in sections.section("data"):
+        raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
+    if method == "vertical":
+        _check_vertical(sections)
+        return
+    _check_not_vertical(sections, method)
+    privacy = sections.section("privacy")
+    if "allow_few_columns" in privacy and privacy.given.get("columns") == "all":
+        raise privacy.wrong("allow_few_columns", 'does not go with columns = "all", which leaves none out; leave it '
+                                                 "out.")  # fmt: skip
+    if method in WHOLE_TREES:
+        _check_whole_trees(sections, method)
+
+
+def active_of(sections: Sections, method: str, names: tuple[str, ...]) -> str:
+    """[run] active: who has the labels; of a table that is cut, the first party. Empty where all have."""
+    head = sections.section("run")
+    active = head.text("active")
+    if method != "vertical":
+        if active is not None:
+            raise head.wrong("active", f"does not go with method {method}, in which every party has labels; use method "
+                                       "vertical, or leave it out.")  # fmt: skip
+        return ""
+    if "partition" in sections:
+        if active not in (None, names[0]):
+            raise head.wrong("active", f"must be {names[0]!r}, to which [partition] gives the labels; leave it out.")
+        return names[0]
+    if active is None:
+        raise ParameterError(f'[run] lacks active; name the party that has the labels, like active = "{names[0]}".')
+    if active not in names:
+        raise head.wrong("active", f"names {active!r}, which is no party; it is one of {', '.join(names)}.")
+    return active
+
+
+def _check_vertical(sections: Sections) -> None:
+    privacy, data = sections.section("privacy"), sections.section("data")
+    if privacy.given.get("protection") == "masked":
+        raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
+                                          '"lattice", "paillier" and "plain".')  # fmt: skip
+    for section, keys, why in (
+        (
+            privacy,
+            ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns"),
+            "in which the parties have different columns",
+        ),
+        (privacy, ("opener",), "in which the active party opens the sums"),
+        (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
+    ):
+        for key in keys:
+            if key in section:
+                raise section.wrong(key, f"does not go with method vertical, {why}; leave it out.")
+    _check_align(privacy, data, "partition" in sections)
+    if "n_columns" in data and "partition" not in sections:
+        raise data.wrong("n_columns", "does not go with method vertical, in which each party's file has its own width; "
+                                      "leave it out.")  # fmt: skip
+
+
+def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
+    """Rows that are aligned have ids, and only they are counted."""
+    aligned = privacy.given.get("align") == "private"
+    if aligned and "id" not in data and not is_cut:
+        raise privacy.wrong("align", '= "private" finds rows by their ids; add [data] id = "COLUMN".')
+    if "most_ids" in privacy and not aligned:
+        raise privacy.wrong("most_ids", 'goes only with align = "private"; add that, or leave it out.')
+
+
+def check_opener(sections: Sections, method: str, names: tuple[str, ...]) -> None:
+    """[privacy] opener: one of the parties, named wherever a horizontal run is encrypted and nowhere else."""
+    privacy = sections.section("privacy")
+    protection, opener = privacy.given.get("protection"), privacy.given.get("opener")
+    if method != "horizontal":
+        return
+    if protection not in ENCRYPTION:
+        if opener is not None:
+            raise privacy.wrong("opener", 'goes only with protection = "lattice" or "paillier"; add one, or leave it '
+                                          "out.")  # fmt: skip
+        return
+    if opener is None:
+        raise ParameterError(
+            "[privacy] lacks opener, the party that opens the encrypted sums and chooses the cuts; name one, like "
+            f'opener = "{names[0]}".'
+        )
+    if opener not in names:
+        raise privacy.wrong("opener", f"names {opener!r}, which is no party; it is one of {', '.join(names)}.")
+    for key, given in (("link_mbit", None), ("cut_points", "local")):
+        if key in privacy and given in (None, privacy.given[key]):
+            raise privacy.wrong(key, f"{f'= {given!r} ' if given else ''}does not go with method horizontal and "
+                                     "encryption; leave it out.")  # fmt: skip
+
+
+def _check_not_vertical(sections: Sections, method: str) -> None:
+    for key in ("align", "most_ids"):
+        if key in sections.section("privacy"):
+            raise sections.section("privacy").wrong(key, f"does not go with method {method}, in which the parties have "
+                                                         "rows of their own; leave it out.")  # fmt: skip
+    privacy = sections.section("privacy")
+    if "hidden_rows" in privacy:
+        raise privacy.wrong("hidden_rows", "is for method vertical, whose nodes passive parties see; leave it out.")
+    protection = privacy.given.get("protection")
+    if method in WHOLE_TREES and protection in ENCRYPTION:
+        raise privacy.wrong("protection", f'= "{protection}" is for methods horizontal and vertical; leave it out.')
+    if method in WHOLE_TREES and "opener" in privacy:
+        raise privacy.wrong("opener", f"does not go with method {method}, in which no sums are opened; leave it out.")
+    if method not in BASELINES and "local_trees" in privacy:
+        raise privacy.wrong("local_trees", f"does not go with method {method}, in which every party has labels; leave "
+                                           "it out.")  # fmt: skip
+
+
+def _check_whole_trees(sections: Sections, method: str) -> None:
+    privacy, trees = sections.section("privacy"), sections.section("trees")
+    if privacy.given.get("protection") == "masked":
+        raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
+                                          "each party; use method horizontal, or leave it out.")  # fmt: skip
+    for section, keys in (
+        (privacy, ("allow_two", "on_loss", "party_share", "cut_points", "column_names")),
+        (trees, ("early_stopping_rounds", "eval_metric")),
+    ):
+        for key in keys:
+            if key in section:
+                raise section.wrong(key, f"does not go with method {method}, in which each party grows its trees "
+                                         "alone; leave it out.")  # fmt: skip
+    if method == "sequential" and trees.given.get("kind") == "forest":
+        raise trees.wrong("kind", '= "forest" does not go with method sequential, whose trees learn from those '
+                                  "before them; use bagging.")  # fmt: skip

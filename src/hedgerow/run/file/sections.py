@@ -1,0 +1,224 @@
+"""From the sections of a run file to options: every key checked by itself, in one sentence each."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from hedgerow.agreement.plan import MOST_IDS, MOST_PARTIES, Align, ColumnNames, Protection
+from hedgerow.data.csv_dialect import check_decimal, check_delimiter
+from hedgerow.data.partition import HOWS, MOST_ALPHA
+from hedgerow.data.table import ABSENT
+from hedgerow.errors import ParameterError
+from hedgerow.privacy.paillier.cipher import BITS, Paillier
+from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
+from hedgerow.run.file.section import Section, nearest
+from hedgerow.run.file.trees import TREES
+
+METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
+KEYS: dict[str, tuple[str, ...]] = {
+    "run": ("name", "method", "active", "folder", "model"),
+    "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index",
+             "delimiter", "decimal", "ignore"),
+    "partition": ("data", "parties", "how", "alpha", "noise", "seed"),
+    "party": ("name", "data", "valid", "fingerprint"),
+    "validation": ("share",),
+    "privacy": (
+        "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
+        "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees",
+        "hidden_rows", "allow_few_columns",
+    ),
+    "trees": TREES,
+    "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),
+}  # fmt: skip
+SECTIONS = tuple("[[party]]" if name == "party" else f"[{name}]" for name in KEYS)
+ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
+LONGEST_WAIT = 1e9
+FASTEST = 1e6
+"""Mbit/s of a link."""
+PLAIN_ROWS = (
+    '= "plain" lets the driver read every party\'s own sums, from which rows can be reconstructed; add '
+    'i_accept_disclosure = true if that is meant, or use "masked".'
+)
+PLAIN_COLUMNS = (
+    '= "plain" lets the passive parties read every gradient, and with it the labels; add i_accept_disclosure = true if '
+    'that is meant, or use "lattice".'
+)
+
+
+class Sections:
+    """The whole of a run file, a section at a time."""
+
+    def __init__(self, tables: Mapping[str, Any], folder: Path) -> None:
+        self.folder, self.tables = folder, tables
+        for name in tables:
+            if name not in KEYS:
+                raise ParameterError(_strange(name))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.tables
+
+    def section(self, name: str) -> Section:
+        """A section by name; an empty one if it is not there."""
+        return Section(f"[{name}]", self.tables.get(name, {}), KEYS[name], self.folder)
+
+    def data(self, numbers: bool) -> DataOptions:
+        """[data]; `numbers` says whether [trees] names a loss for numbers."""
+        section = self.section("data")
+        if "task" not in section and not numbers:
+            raise ParameterError(
+                '[data] lacks task; add task = "classify" if labels are classes, task = "regress" if they are numbers.'
+            )
+        task = section.word("task", ("classify", "regress"), "regress")
+        kind = section.word("format", ("csv", "libsvm"), "csv") if "format" in section else None
+        return DataOptions(
+            section.text("label"), section.text("id"), section.text("weight"), section.texts("categorical"),
+            section.word("absent", tuple(ABSENT), "missing"), cast(Any, task), section.source("test"), cast(Any, kind),
+            section.whole("n_columns", 1, 2**31 - 1), cast(Any, section.whole("first_index", 0, 1)),
+            _sign(section, "delimiter", check_delimiter), _sign(section, "decimal", check_decimal),
+            section.texts("ignore"),
+        )  # fmt: skip
+
+    def partition(self) -> PartitionOptions | None:
+        """[partition], if it is there."""
+        if "partition" not in self:
+            return None
+        section = self.section("partition")
+        data, parties = section.source("data"), section.whole("parties", 1, MOST_PARTIES)
+        if data is None:
+            raise ParameterError('[partition] lacks data; name the table that is cut, like data = "all.csv".')
+        if parties is None:
+            raise ParameterError("[partition] lacks parties; add how many the table is cut into, like parties = 5.")
+        return PartitionOptions(
+            data,
+            parties,
+            section.word("how", HOWS, "even"),
+            section.number("alpha", 0.5, 0, MOST_ALPHA, f"a number above 0 and at most {MOST_ALPHA:g}"),
+            section.number("noise", 0.0, -5e-324, 1e300, "a number of at least 0"),
+            section.whole("seed", 0, 2**63 - 1),
+        )
+
+    def parties(self) -> tuple[PartyEntry, ...]:
+        """Every [[party]]."""
+        given = self.tables.get("party", [])
+        if not isinstance(given, list):
+            raise ParameterError("A party's section is written [[party]], in two brackets; write one for each party.")
+        entries: list[PartyEntry] = []
+        for table in given:
+            section = Section("[[party]]", table, KEYS["party"], self.folder)
+            name = section.name("name")
+            section.title = f"[[party]] {name!r}"
+            if any(entry.name.lower() == name.lower() for entry in entries):
+                raise ParameterError(f"Two [[party]] sections have the name {name!r}; give each party its own.")
+            fingerprint = section.fingerprint("fingerprint")
+            twin = next((entry.name for entry in entries if fingerprint and entry.fingerprint == fingerprint), None)
+            if twin is not None:
+                raise section.wrong("fingerprint", f"is that of {twin!r}; make a certificate for each party.")
+            entries.append(PartyEntry(name, fingerprint, section.source("data"), section.source("valid")))
+        return tuple(entries)
+
+    def validation_share(self) -> float:
+        """[validation] share; 0 if it is not there."""
+        if "validation" not in self:
+            return 0.0
+        section = self.section("validation")
+        if "share" not in section:
+            raise ParameterError("[validation] lacks share; add the share of rows to hold out, like share = 0.2.")
+        meaning = "a number from 0 to below 1"
+        return section.number("share", 0.0, -5e-324, 1 - 2**-53, meaning)
+
+    def privacy(self, vertical: bool) -> PrivacyOptions:
+        """[privacy]; `vertical` says whether the parties have different columns."""
+        section = self.section("privacy")
+        protection = section.word("protection", get_args(Protection), "lattice" if vertical else "masked")
+        options = PrivacyOptions(
+            cast(Any, protection),
+            section.flag("i_accept_disclosure"),
+            section.flag("allow_two"),
+            cast(Any, section.word("on_loss", ("wait", "continue"), "wait")),
+            section.number("party_share", 1.0, 0, 1, "a number above 0 and at most 1"),
+            cast(Any, section.word("cut_points", ("counts", "local"), "counts")),
+            cast(Any, section.word("columns", ("shared", "all"), "shared")),
+            _key_bits(section, protection),
+            _link(section, protection),
+            align=cast(Any, section.word("align", get_args(Align), "given")),
+            most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+            column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
+            opener=section.text("opener") or "",
+            local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
+            hidden_rows=section.flag("hidden_rows"),
+            allow_few_columns=section.flag("allow_few_columns"),
+        )
+        if protection == "plain" and not options.i_accept_disclosure:
+            raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)
+        return options
+
+    def driver(self) -> DriverOptions | None:
+        """[driver], if it is there."""
+        if "driver" not in self:
+            return None
+        section = self.section("driver")
+        address = _address(section, "address")
+        if address is None:
+            raise ParameterError(
+                '[driver] lacks address; add what parties dial, like address = "driver.example:50051".'
+            )
+        anywhere = f"0.0.0.0:{address.rpartition(':')[2]}"
+        seconds = "a number of seconds above 0"
+        return DriverOptions(
+            address,
+            _address(section, "listen") or anywhere,
+            section.fingerprint("fingerprint"),
+            section.path("ca"),
+            section.path("crl"),
+            section.number("deadline", 600.0, 0, LONGEST_WAIT, seconds),
+            section.number("patience", 600.0, 0, LONGEST_WAIT, seconds),
+        )
+
+
+def _strange(name: str) -> str:
+    """The sentence for a section that is not known, or for a key above all sections."""
+    homes = [f"[[{section}]]" if section == "party" else f"[{section}]" for section in KEYS if name in KEYS[section]]
+    if homes:
+        return f"{name!r} stands outside its section; put it below {' or '.join(homes)}."
+    return f"There is no section {f'[{name}]'!r}; {nearest(f'[{name}]', SECTIONS)}"
+
+
+def _sign(section: Section, key: str, check: Callable[[str], str]) -> str | None:
+    """A sign by which CSV files are written."""
+    value = section.text(key)
+    try:
+        return None if value is None else check(value)
+    except ParameterError as error:
+        raise ParameterError(str(error).replace(f"{key}=", f"{section.title} {key}")) from None
+
+
+def _key_bits(section: Section, protection: str) -> int:
+    """The bits of Paillier keys; 0 where there are none."""
+    if protection != "paillier":
+        if "key_bits" in section:
+            raise section.wrong("key_bits", 'goes only with protection = "paillier"; add that, or leave it out.')
+        return 0
+    bits = section.given.get("key_bits", Paillier().bits)
+    if type(bits) is not int or bits not in BITS:
+        raise section.wrong("key_bits", f"must be one of {', '.join(map(str, BITS))}; it is {bits!r}.")
+    return bits
+
+
+def _link(section: Section, protection: str) -> float | None:
+    """The speed of the link that lattice encryption is laid out for."""
+    if "link_mbit" not in section:
+        return None
+    if protection != "lattice":
+        raise section.wrong("link_mbit", 'goes only with protection = "lattice"; add that, or leave it out.')
+    return section.number("link_mbit", 0.0, 0, FASTEST, f"a number of Mbit/s above 0 and at most {FASTEST:g}")
+
+
+def _address(section: Section, key: str) -> str | None:
+    value = section.text(key)
+    if value is None:
+        return None
+    found = ADDRESS.fullmatch(value)
+    if found is None or not 0 < int(found[2]) < 1 << 16:
+        raise section.wrong(key, f'must be a host and a port, like "driver.example:50051"; it is {value!r}.')
+    return value

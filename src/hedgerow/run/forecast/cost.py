@@ -1,0 +1,274 @@
+"""What a run will cost, before it runs: messages, bytes and seconds, from its plan and the shape of the data.
+
+Where the data lies here, some trees are grown first and cut points searched for, without a message, to see how large
+they become (`trees`). Elsewhere trees are reckoned full and every prefix refined: an upper estimate. A message is
+reckoned by the arrays in it (see `messages`), and the few bytes around them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from hedgerow.agreement.ciphers import cipher_of, key_bytes
+from hedgerow.agreement.plan import Plan
+from hedgerow.errors import ParameterError
+from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
+from hedgerow.protocols.align.lists import STEP
+from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.horizontal.prepare import metric_of
+from hedgerow.run.forecast.hidden import hidden_levels
+from hedgerow.run.forecast.line import Line
+from hedgerow.run.forecast.opener import through_opener
+from hedgerow.run.forecast.shape import Shape
+from hedgerow.run.forecast.trees import Trees, drawn, full
+from hedgerow.run.forecast.vertical import Sizes, levels
+from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
+from hedgerow.trees.losses import LabelFacts
+
+__all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
+
+BITS_PER_SECOND = 100e6
+SECONDS_PER_TRIP = 0.02
+WORD = 8
+CONSENT = 550
+"""A key, a certificate and a signature."""
+COLUMN = 40
+"""A column's name and kind."""
+PREFIX, CUT, MOVE, NODE, VALUE = 9, 65, 24, 16, 4
+"""Items of AskCounts, of lists of cuts, of moves and of nodes; a leaf's value."""
+HASH = 32
+TREE_NODE, SAVED_NODE, MODEL = 33, 55, 1000
+"""A node of trees as they travel, and in a model file; what else is in that."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run costs."""
+
+    lines: tuple[Line, ...]
+    n_parties: int
+
+    @property
+    def per_party(self) -> float:
+        """Bytes that each party gets and sends."""
+        return sum(line.n_bytes for line in self.lines)
+
+    @property
+    def total(self) -> float:
+        """Bytes over the driver's line."""
+        return self.per_party * self.n_parties
+
+    @property
+    def trips(self) -> int:
+        """Round trips, one after the other."""
+        return sum(line.times for line in self.lines if line.trip)
+
+    @property
+    def seconds(self) -> float:
+        """Time on the way; computing comes on top."""
+        return self.total * 8 / BITS_PER_SECOND + self.trips * SECONDS_PER_TRIP
+
+
+def cost(plan: Plan, shape: Shape) -> Cost:
+    """The cost of a plan on data of this shape."""
+    if plan.method == "vertical":
+        lines = [*_by_columns(plan, shape)]
+    else:
+        kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
+        kinds = through_opener(plan, kinds) if plan.opener else kinds
+        lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
+    return Cost(tuple(line for line in lines if line.times), len(plan.answering))
+
+
+def _told(message: str, n_bytes: float) -> Iterator[Line]:
+    yield Line(message, 1, n_bytes, trip=True)
+    yield Line("Done", 1, 1)
+
+
+def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
+    yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
+    yield Line("Consent", 1, CONSENT)
+    yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
+    if plan.column_names == "private":
+        yield Line("Facts", 1, WORD)
+        yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
+        proofs = (len(plan.members) - 1) * PROOF_BYTES
+        yield Line("AskProofs", 1, 1, trip=True)
+        yield Line("Proofs", 1, proofs)
+        yield Line("AskCommonColumns", 1, proofs, trip=True)
+        yield Line("CommonColumns", 1, shape.columns * COLUMN)
+    else:
+        yield Line("Facts", 1, shape.columns * COLUMN)
+    yield from _told("Agree", shape.columns * COLUMN)
+
+
+def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
+    nodes = _n_rounds(plan) * _trees(plan, shape).nodes
+    yield from _told("Farewell", MODEL + shape.columns * COLUMN + nodes * SAVED_NODE)
+
+
+def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
+    answer = "PlainSums" if plan.protection == "plain" else "SealedWords" if plan.opener else "MaskedSums"
+    rounds, trees, taking = plan.params.n_estimators, _trees(plan, shape), _share(plan)
+    words = (shape.n_bins + 1) * (3 if plan.params.min_child_rows > 1 else 2)
+    sums, levels = sum(trees.asked) * words * WORD, round(rounds * sum(trees.reached))
+    cuts, leaves = sum(trees.cuts[:-1]) * CUT, trees.leaves
+    yield from _before_trees(plan, shape, answer)
+    joined = rounds - 1 if plan.joins_rounds else 0
+    yield Line("AskHistograms", levels - joined, rounds * (cuts + sum(trees.asked) * NODE), trip=True)
+    yield Line(answer, levels, rounds * sums * taking)
+    yield Line("AskLeafSums", rounds, rounds * (trees.cuts[-1] * CUT + leaves * NODE), trip=True)
+    yield Line(answer, rounds, rounds * leaves * 2 * WORD * taking)
+    if joined:
+        yield Line("NextRound", joined, joined * leaves * (NODE + VALUE), trip=True)
+    ends = rounds - joined
+    yield Line("FinishRound", ends, ends * leaves * (NODE + VALUE), trip=True)
+    yield Line(answer, ends, ends * (1 + _metric_words(plan, shape)) * WORD)
+
+
+def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:
+    steps, prefixes = _counts(plan, shape)
+    yield Line("AskCounts", steps, prefixes * PREFIX, trip=True)
+    yield Line(answer, steps, prefixes * WORD)
+    grid = shape.n_bins * VALUE + shape.columns * (WORD + 1)
+    if plan.cut_points == "local":
+        yield Line("AskLocalCuts", 1, 1, trip=True)
+        yield Line("LocalCuts", 1, grid)
+    if plan.goal.base_score is None and _per_round(plan, shape) == 1:
+        yield Line("AskMoments", 1, 3 * WORD, trip=True)
+        yield Line(answer, 1, 2 * WORD)
+    yield from _told("Begin", grid)
+
+
+def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
+    """Requests for counts, and the prefixes in all of them."""
+    digits, fan = KEY_BITS // DIGIT_BITS, 1 << DIGIT_BITS
+    steps, prefixes = 1, 1
+    if plan.goal.objective is not None:  # the range of the labels
+        steps, prefixes = steps + digits, prefixes + (2 * digits - 1) * fan
+    if shape.searched is not None:
+        return steps + 1 + shape.searched[0], prefixes + shape.columns + shape.searched[1]
+    if plan.cut_points == "counts":
+        most = ceil(shape.n_bins / max(shape.columns, 1))
+        if shape.n_rows is not None:
+            most = min(most, ceil(shape.n_rows / plan.params.min_cut_rows))
+        refined = sum(min(fan**digit, most) for digit in range(digits))
+        steps, prefixes = steps + 1 + digits, prefixes + shape.columns * (1 + refined * fan)
+    return steps, prefixes
+
+
+def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
+    """Sequential: the mean over the parties, each of which gets the trees so far and sends them with its own."""
+    trees = plan.params.n_estimators * _trees(plan, shape).nodes * TREE_NODE
+    n = len(plan.members)
+    if plan.method == "bagging":
+        yield Line("AskTrees", 1, WORD, trip=True)
+        yield Line("OwnTrees", 1, trees)
+        return
+    yield Line("AskTrees", 1, trees * (n - 1) / 2 / n, trip=True)
+    yield Line("OwnTrees", 1, trees * (n + 1) / 2 / n)
+
+
+def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
+    """A vertical run, for the mean passive party; each is asked for sides at its share of the cuts."""
+    if shape.n_rows is None:
+        raise ParameterError("The cost of a vertical run depends on its rows; say how many with --rows.")
+    yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
+    yield Line("Consent", 1, CONSENT)
+    yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
+    yield Line("Facts", 1, WORD)
+    if plan.align == "private":
+        yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
+    yield Line("AskColumns", 1, 2 * HASH, trip=True)
+    yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
+    yield from _told("BeginSealed", 6 * WORD)
+    yield from (_hidden_trees if plan.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
+    yield from _told("KeepPart", 6 * WORD)
+
+
+def _aligning(n: int, n_ids: int) -> Iterator[Line]:
+    """Lists of n parties go once round all of them, and marks back."""
+    parts, others, points, marks = ceil(n_ids / STEP), n - 1, n_ids * POINT_BYTES, ceil(n_ids / 8)
+    yield Line("AskSetSize", 1, 2, trip=True)
+    yield Line("SetSize", 1, WORD)
+    yield from _told("BeginBlinding", n * WORD)
+    yield Line("AskBlinded", n * parts, n * parts * WORD, trip=True)
+    yield Line("BlindedIds", n * parts, n * points)
+    yield Line("BlindIds", others * parts, others * points, trip=True)
+    yield Line("Done", others * parts + 1, others * parts + 1)
+    yield Line("MarkCommon", n, n * marks, trip=True)
+    yield Line("Marks", others, others * marks)
+
+
+def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
+    rounds, trees = _rounds_asked(plan), _trees(plan, shape)
+    sizes = Sizes(drawn(plan, n_rows), trees.width, shape.n_bins - shape.columns, shape.columns)
+    steps = list(levels(plan, sizes, trees))
+    n_steps, share = round(rounds * sum(trees.reached)), trees.share or 1 / len(plan.members)
+    bits = trees.width * n_rows / 8
+    moved = sum(trees.cuts[:-1]) * MOVE + sum(trees.reached[1:]) * bits
+    sealed = key_bytes(plan) + sum(step.sealed for step in steps)
+    yield Line("AskSealedSums", n_steps, rounds * (sealed + moved + sum(trees.asked) * NODE), trip=True)
+    returned = sum(step.returned for step in steps)
+    if plan.params.min_child_rows > 1:
+        allowed = 2 * sum(trees.asked) * sizes.groups / 8
+        yield Line("AllowedSums", n_steps, rounds * (returned + allowed))
+    else:
+        yield Line("SealedSums", n_steps, rounds * returned)
+    sides = round(rounds * sum(trees.owned))
+    yield Line("AskSides", sides, rounds * sum(trees.cuts) * CUT * share, trip=True)
+    yield Line("Sides", sides, rounds * sum(trees.reached) * bits * share)
+    every = plan.params.n_estimators
+    yield Line("EndRound", every, every * WORD, trip=True)
+    yield Line("Done", every, every)
+
+
+def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
+    rounds, owned = plan.params.n_estimators, _trees(plan, shape).owned
+    sizes = Sizes(drawn(plan, n_rows), _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
+    steps, key = list(hidden_levels(plan, sizes, n_rows)), key_bytes(plan)
+    asks, sides = rounds * sum(step.asks for step in steps), round(rounds * sum(owned))
+    yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
+    yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))
+    members = (0 if cipher_of(plan).keys_apart else key) + _over(owned, [step.members for step in steps])
+    yield Line("AskHiddenSides", sides, rounds * members, trip=True)
+    yield Line("HiddenSides", sides, rounds * _over(owned, [step.sides for step in steps]))
+    yield Line("EndRound", rounds, rounds * WORD, trip=True)
+    yield Line("Done", rounds, rounds)
+
+
+# Sizes
+
+
+def _over(shares: Sequence[float], n_bytes: Sequence[float]) -> float:
+    """Bytes of all levels, each with the share of rounds that have it."""
+    return sum(share * size for share, size in zip(shares, n_bytes, strict=True))
+
+
+def _rounds_asked(plan: Plan) -> int:
+    """Rounds in which the mean passive party is asked for anything but whether they are complete."""
+    n = len(plan.answering)
+    return ceil((plan.params.n_estimators - plan.local_trees) * plan.drawn(n) / n)
+
+
+def _share(plan: Plan) -> float:
+    return plan.drawn(len(plan.members)) / len(plan.members)
+
+
+def _per_round(plan: Plan, shape: Shape) -> int:
+    return loss_of(plan, range(shape.n_classes)).n_trees
+
+
+def _trees(plan: Plan, shape: Shape) -> Trees:
+    return shape.trees or full(plan, _per_round(plan, shape), shape.n_rows)
+
+
+def _n_rounds(plan: Plan) -> int:
+    """Rounds of trees in the model."""
+    return plan.params.n_estimators * (len(plan.members) if plan.method == "bagging" else 1)
+
+
+def _metric_words(plan: Plan, shape: Shape) -> int:
+    if not plan.goal.follow:
+        return 0
+    return metric_of(plan, loss_of(plan, range(shape.n_classes)), LabelFacts(0.0, 1.0)).n_sums

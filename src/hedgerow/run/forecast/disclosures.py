@@ -1,0 +1,196 @@
+"""Who will see what in a run, before it runs: as `messages` declares it, and what no protection takes away."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hedgerow.agreement.options import LEAST_CUT_ROWS
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor import messages as m
+from hedgerow.run.folder.manifest import told
+
+HOW = {
+    "clear": "as it is",
+    "masked": "in sum only",
+    "sealed": "sealed",
+    "opened": "opened",
+    "blinded": "not at all; equal ids match",
+}
+PASSIVE = "passive parties"
+ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
+    m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
+)  # fmt: skip
+TO_OPENER = ("Lead", "PassSum", "GoOn")
+"""Requests that one party alone gets."""
+_OF_SUMS = "The driver reads the sums over all parties of a tree; with all parties but one it could learn that one's."
+
+
+class Sight(NamedTuple):
+    """What a role reads in a message."""
+
+    who: str
+    message: str
+    how: str
+    what: str
+
+
+def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
+    """The messages of this plan."""
+    joining: tuple[type[m.Request] | type[m.Answer], ...] = (
+        m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell,
+    )  # fmt: skip
+    if plan.method == "vertical":
+        kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
+        ids = ALIGNING if plan.align == "private" else ()
+        sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
+        level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides) if plan.hidden_rows else (
+            m.AskSealedSums, sums, m.AskSides, m.Sides,
+        )  # fmt: skip
+        return (*kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
+    if plan.method != "horizontal":
+        return (*joining, m.AskTrees, m.OwnTrees)
+    if plan.column_names == "private":
+        joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
+    if plan.opener:
+        return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
+    summed = m.MaskedSums if plan.protection == "masked" else m.PlainSums
+    local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
+    moments = (m.AskMoments,) if plan.goal.base_score is None else ()
+    ends = (m.FinishRound, *((m.NextRound,) if plan.joins_rounds else ()))
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
+
+
+def sights(plan: Plan) -> list[Sight]:
+    """What the driver reads of each party, then what every party reads; a line for each message and how it travels."""
+    names = {message.__name__ for message in used(plan)}
+    roles = {"party to driver": "driver", "driver to every party": "every party"}
+    if plan.active:
+        roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for direction, role in roles.items():
+        for line in told(plan.method, plan.column_names):
+            if line.direction == direction and line.message in names:
+                who = plan.opener if line.message in TO_OPENER else role
+                grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
+    return [Sight(*key, " · ".join(dict.fromkeys(tells))) for key, tells in grouped.items()]
+
+
+def _how(plan: Plan, line: m.Disclosure) -> str:
+    """How a field is read: what is sealed, the active party or opener opens; without encryption everybody reads it."""
+    if line.how != "sealed":
+        return line.how
+    if plan.opener:
+        return "opened" if line.message in TO_OPENER else "sealed"
+    if plan.protection == "plain":
+        return "clear"
+    return "opened" if line.direction == "party to driver" else "sealed"
+
+
+def leaks(plan: Plan) -> Iterator[str]:
+    """What remains to be known in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
+    if plan.method == "predict":
+        yield from _of_paths(plan)
+        return
+    if plan.method == "vertical":
+        yield from _by_columns(plan)
+        return
+    yield from _of_names(plan)
+    if plan.method == "horizontal":
+        yield from _by_rows(plan)
+
+
+def _of_names(plan: Plan) -> Iterator[str]:
+    if plan.column_names != "private":
+        yield "Everybody learns the columns' names, the categories and the classes of all parties together."
+        return
+    yield "Everybody learns the names of the columns that all parties have, their categories, and all classes."
+    yield "Everybody learns how many columns each party has; the driver also how many any of them share."
+    yield "A party that brings names which it only guesses learns which of them all others have."
+
+
+def _by_rows(plan: Plan) -> Iterator[str]:
+    if plan.protection == "plain":
+        yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."
+    elif plan.opener:
+        yield from _of_opener(plan)
+    else:
+        yield _OF_SUMS
+    if plan.only_sums:
+        yield from _of_sets(plan)
+    if plan.cut_points == "local":
+        yield "The driver reads each party's own quantiles, some of which are one person's value."
+    elif plan.params.min_cut_rows < LEAST_CUT_ROWS:
+        yield f"Cut points tell apart as few as {plan.params.min_cut_rows} rows, so some may be one person's value."
+    if plan.goal.follow:
+        yield "The metric on the validation rows of all parties together is known after every tree."
+    yield "The driver sees sizes and times of messages; every party keeps all trees and cut points."
+
+
+def _by_columns(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    if plan.protection == "plain":
+        yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
+    yield from _of_nodes(plan)
+    yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
+    yield f"{own} learns the owner of each chosen cut and which rows go left there."
+    yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
+    yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
+    yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
+    yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
+    if plan.hidden_rows:
+        yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
+    if plan.params.min_child_rows > 1:
+        yield (
+            f"{own} learns of each node which cuts of numbered columns leave rows enough on both sides, and how many "
+            "rows each category has (min_child_rows)."
+        )
+    if plan.params.min_cut_rows < LEAST_CUT_ROWS:
+        yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
+    if plan.local_trees:
+        yield f"Of the first {plan.local_trees} rounds of trees passive parties learn only that they were grown."
+    if plan.party_share < 1:
+        yield "Everybody knows which passive parties are drawn for a tree; the others learn only that it was grown."
+    if plan.on_loss == "continue":
+        yield "If a party is lost, the others are told, and sums and sides of the tree under way are asked for again."
+    if plan.align == "private":
+        yield from _of_ids(plan)
+    else:
+        yield "All parties learn whether they have the same rows."
+    yield "Everybody sees sizes and times of messages."
+
+
+def _of_ids(plan: Plan) -> Iterator[str]:
+    yield "Everybody learns how many rows each party has, and which of its own rows all parties have."
+    if len(plan.members) > 2:
+        yield f"{plan.active} learns how many rows any of the parties share, and not which."
+    yield f"Whoever brings ids that it only guesses, at most {plan.most_ids:,}, learns which of them all others have."
+
+
+def _of_paths(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    yield f"{own} learns the path of every row through every tree, and which of the rows each party has."
+    yield "Passive parties learn the ids of the rows, and which of them come to which of their own cuts."
+    yield f"{own} could ask about cuts off a row's path, and so learn more of its bins; audit logs count what was told."
+
+
+def _of_opener(plan: Plan) -> Iterator[str]:
+    who = plan.opener
+    yield f"{who} opens the sums over all parties of a tree; with all other parties but one it could learn that one's."
+    yield f"{who} and the driver together could open every party's own sums, from which rows can be reconstructed."
+    yield "The driver reads no sums, but the cuts, and with the trees each node's gain, cover and value."
+
+
+def _of_nodes(plan: Plan) -> Iterator[str]:
+    if not plan.hidden_rows:
+        alike = "something of the labels and of which rows are alike"
+        yield f"Passive parties learn which rows share a node, and so {alike}."
+        return
+    yield "Passive parties do not learn which rows share a node, nor how many nodes there are."
+    yield "Passive parties learn their own chosen cuts and the levels of these; the cuts depend on the labels."
+    yield f"Passive parties do not see nodes; they hold {plan.active} to the number of sums and cuts of the plan."
+
+
+def _of_sets(plan: Plan) -> Iterator[str]:
+    if plan.party_share < 1:
+        yield "Each tree sums over other parties, and comparing the sums tells something of those that differ."
+    if plan.on_loss == "continue":
+        yield "If a party is lost, sums before and after are over other parties, and comparing them tells of that one."

@@ -1,0 +1,83 @@
+"""What a vertical run will cost: the messages of `protocols.vertical`, for the mean passive party.
+
+Sealed gradients and sums are reckoned by what each cipher makes of them, in the layouts that it would choose.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from hedgerow import _native
+from hedgerow.agreement.plan import Plan
+from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
+from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
+from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.run.forecast.trees import Trees
+
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What bytes depend on: rows that count, trees of a round, the mean passive party's sums a node and columns."""
+
+    rows: int
+    n_trees: int
+    groups: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Level:
+    """The bytes of one step of a mean round: what is sealed, and what each passive party returns."""
+
+    sealed: float
+    returned: float
+
+
+def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
+    """Every step of a round; one that only some rounds come to counts for these."""
+    every = sizes.rows * sizes.n_trees
+    for level, (asked, reached, share) in enumerate(zip(trees.asked, trees.reached, trees.rows, strict=True)):
+        if not reached or not sizes.groups:
+            yield Level(0, 0)
+            continue
+        nodes, rows = max(1, round(asked / reached)), max(1, min(every, ceil(every * share / reached)))
+        if plan.protection == "lattice":
+            step = _lattice(plan, sizes, rows, nodes)
+        else:
+            step = _sealed_once(plan, sizes, every if level == 0 else 0, nodes)
+        yield Level(step.sealed * reached, step.returned * reached)
+
+
+def _sealed_once(plan: Plan, sizes: Sizes, sealed: int, nodes: int) -> Level:
+    """Paillier and plain integers: every row is sealed with the first step of a tree, and never again."""
+    if plan.protection == "plain":
+        return Level(sealed * 2 * WORD, nodes * sizes.groups * 2 * WORD)
+    agreed = _agreed(plan, sizes, sizes.rows * sizes.n_trees, nodes, 0)
+    bits, ciphertext = plan.key_bits, plan.key_bits / 4
+    back = sums_packing(agreed, bits).count(nodes * sizes.groups)
+    return Level(rows_packing(agreed, bits).count(sealed) * ciphertext, back * ciphertext)
+
+
+def _lattice(plan: Plan, sizes: Sizes, rows: int, nodes: int) -> Level:
+    """Rows are sealed anew for every step; the largest node is taken to have twice the rows of the mean one."""
+    agreed = _agreed(plan, sizes, rows, nodes, min(rows, ceil(2 * rows / nodes)))
+    layout = rows_layout(agreed, plan.link_mbit, by_public_key=False)
+    sealed = blocks(agreed, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES
+    return Level(sealed, _native.lattice_returned_bytes(layout, nodes, sizes.groups))
+
+
+def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> RowsPlan:
+    """What both sides know of a step; see `protocols.vertical.Asked`."""
+    bound, groups = 1 << (plan.params.gradient_bits - 1), sizes.groups * len(plan.answering)
+    most_nodes = sizes.n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
+    return RowsPlan(
+        rows=rows,
+        bounds=(bound, bound),
+        groups=groups,
+        columns=max(sizes.columns, 1),
+        nodes=nodes,
+        most_rows=most_rows,
+        run_sums=4 * groups * most_nodes,
+    )

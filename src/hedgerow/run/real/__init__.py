@@ -1,0 +1,1 @@
+"""Real parties: training and predicting over a transport."""

@@ -1,0 +1,43 @@
+"""`fit` over several parties' tables: what the estimators do where they have a federation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hedgerow.agreement.federated_plan import federated_plan
+from hedgerow.agreement.options import Federation
+from hedgerow.agreement.plan import Goal
+from hedgerow.errors import ParameterError
+from hedgerow.model.model import Model
+from hedgerow.protocols.session.notify import Tell, silent
+from hedgerow.run.simulation.simulate import Simulation, active_of, align_of, members, simulate, tables_of
+from hedgerow.trees.boost import Callback
+from hedgerow.trees.params import TreeParams
+
+
+def fit_parties(
+    parties: Any,
+    eval_set: Any,
+    federation: Federation,
+    goal: Goal,
+    params: TreeParams,
+    threads: int,
+    callbacks: Sequence[Callback],
+    notes: list[str],
+    tell: Tell = silent,
+) -> Model:
+    """Train over the parties' tables, all in this process."""
+    tables = tables_of(parties)
+    valid = {} if eval_set is None else tables_of(eval_set)
+    strange = sorted(set(valid) - set(tables))
+    if strange:
+        raise ParameterError(f"eval_set names {strange[0]!r}, which is not a party.")
+    if goal.early_stopping_rounds is not None and not valid:
+        raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
+    who, identities = members(list(tables))
+    goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
+    active, align = active_of(federation, tables), align_of(federation, tables, valid)
+    plan = federated_plan(who, federation, goal, params, notes, active=active, align=align)
+    simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)
+    model, _ = simulate(plan, simulation)
+    return model
