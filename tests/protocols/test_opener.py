@@ -249,7 +249,7 @@ def test_a_made_up_sum_ends_the_run():
     fed, opener, request = next_of(STAGES["second level"], "party2")
     words = SealedVector.of(fed.plan, inner(request), 10)
     public = Lattice().new_key(1).public
-    other = words.total(public, [words.seal(public, np.arange(10))])
+    other = words.total(public, {"party1": words.seal(public, np.arange(10))})
     refuses(opener, m.PassSum(other, ()), "under another key", CipherError)
 
 
@@ -260,7 +260,7 @@ def test_a_driver_that_passes_on_one_partys_part_as_the_sum_reads_that_partys_su
 
     def some(self, public, sealed_parts):
         counts = self.bits == word_bits(self.plan, m.AskCounts)
-        return whole(self, public, sealed_parts if counts else sealed_parts[:passed])
+        return whole(self, public, sealed_parts if counts else dict(list(sealed_parts.items())[:passed]))
 
     monkeypatch.setattr(SealedVector, "total", some)
     fed = sealed()

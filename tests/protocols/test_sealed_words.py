@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor import messages as m
-from hedgerow.errors import ParameterError
+from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.lattice.slots_bounds import slots_layout
 from hedgerow.privacy.paillier.cipher import Paillier
@@ -22,6 +22,10 @@ WHO = tuple(Member(f"party{i}", f"party{i}") for i in range(5))
 LATTICE = Plan("a test", WHO, Goal(), TreeParams(), protection="lattice", opener="party1")
 PAILLIER = replace(LATTICE, protection="paillier", key_bits=2048)
 PLANS = {"lattice": (LATTICE, Lattice()), "paillier": (PAILLIER, Paillier(2048))}
+
+
+def named(sealed):
+    return {f"party{i}": part for i, part in enumerate(sealed)}
 
 
 @pytest.fixture(scope="module", params=PLANS)
@@ -42,16 +46,16 @@ def test_sums_are_exact_up_to_the_largest_word(sides, bits, n_words):
     parts[:, 0] = most
     parts[:4, -1] = -most
     sealed = [vector.seal(public, part) for part in parts]
-    np.testing.assert_array_equal(vector.open(secret, vector.total(public, sealed)), parts.sum(axis=0))
+    np.testing.assert_array_equal(vector.open(secret, vector.total(public, named(sealed))), parts.sum(axis=0))
     assert {len(part) for part in sealed} <= set(range(vector.most_bytes() - 4096, vector.most_bytes()))
-    assert len(vector.total(public, sealed)) < vector.most_bytes(added=True)
+    assert len(vector.total(public, named(sealed))) < vector.most_bytes(added=True)
 
 
 def test_one_party_may_have_all_of_the_largest_total(sides):
     plan, secret, public = sides
     vector, most = SealedVector(plan, 2, 63), 2**62
     parts = [np.array([most, -most]), np.array([0, 0]), np.array([-most, most]), np.array([most, -most])]
-    total = vector.total(public, [vector.seal(public, part) for part in parts])
+    total = vector.total(public, named([vector.seal(public, part) for part in parts]))
     np.testing.assert_array_equal(vector.open(secret, total), [most, -most])
 
 
@@ -67,7 +71,7 @@ def views(vector, secret, public, totals, n=3):
     sums = []
     for _ in range(n):
         sealed = [vector.seal(public, part) for part in split(rng, totals)]
-        sums.append(vector.total(public, sealed))
+        sums.append(vector.total(public, named(sealed)))
         np.testing.assert_array_equal(vector.open(secret, sums[-1]), totals)
     return [opener_view(vector, secret, total) for total in sums]
 
@@ -96,15 +100,15 @@ def test_words_in_limbs_would_show_the_opener_more_than_totals(sides, bits):
 def test_a_sum_of_fewer_parties_and_one_party_alone_open_too(sides):
     plan, secret, public = sides
     vector, words = SealedVector(plan, 3, 33), np.array([5, -7, 2**31])
-    np.testing.assert_array_equal(vector.open(secret, vector.total(public, [vector.seal(public, words)])), words)
+    np.testing.assert_array_equal(vector.open(secret, vector.total(public, named([vector.seal(public, words)]))), words)
 
 
 def test_more_parts_than_there_are_parties_are_refused(sides):
     plan, _, public = sides
     vector = SealedVector(plan, 1, 33)
     part = vector.seal(public, np.array([1]))
-    with pytest.raises(ParameterError, match="plan"):
-        vector.total(public, [part] * 6)
+    with pytest.raises(CipherError, match=r"^Party 'party5' .* plan"):
+        vector.total(public, named([part] * 6))
 
 
 def test_every_sum_that_can_be_asked_for_has_room():
@@ -141,7 +145,7 @@ def test_the_same_parts_give_another_sum_every_time():
     secret = Lattice().new_key(1)
     vector = SealedVector(LATTICE, 4, 33)
     part = vector.seal(secret.public, np.arange(4))
-    one, other = (vector.total(secret.public, [part]) for _ in range(2))
+    one, other = (vector.total(secret.public, named([part])) for _ in range(2))
     assert one != other
     assert (vector.open(secret, one) == vector.open(secret, other)).all()
 
@@ -158,3 +162,12 @@ def test_a_lattice_sum_without_its_flood_is_refused_where_a_flood_is_planned():
 def test_the_lattice_has_no_plan_without_a_choice():
     with pytest.raises(ParameterError, match="makes no choice"):
         Lattice().ensure_slots(SlotsPlan(rows=4, entries=1, bound=3, choices=0))
+
+
+def test_a_part_that_cannot_be_added_names_its_party(sides):
+    plan, _, public = sides
+    vector = SealedVector(plan, 5, 33)
+    part = vector.seal(public, np.arange(5))
+    for bad in (b"", part[:-1], part + b"0", bytes(len(part))):
+        with pytest.raises(CipherError, match=r"^Party 'party1' answered what cannot be used\."):
+            vector.total(public, named([part, bad, part]))

@@ -12,7 +12,7 @@ noise of the sum how those of all parties were rounded; so the sum leaves with a
 (`filtered`, everything chosen): within 2^-40 for the whole run, its noise is the same whatever the parts were.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskCounts, AskHistograms, Request
-from hedgerow.privacy.additive import PublicKey, SecretKey
+from hedgerow.errors import ProtocolError
+from hedgerow.privacy.additive import PublicKey, SealedSlots, SecretKey
 from hedgerow.privacy.lattice.slots_bounds import SLOTS, slots_layout
 from hedgerow.privacy.lattice.slots_wire import POLYNOMIAL_BYTES
 from hedgerow.privacy.paillier.packing import slots_packing
 from hedgerow.privacy.shapes import SlotsPlan
+from hedgerow.protocols.session.blame import answer_of
 from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 
 CHOICES = {"lattice": 1, "paillier": 0}
@@ -86,11 +88,15 @@ class SealedVector:
         words[: self.n_words, 0] = own_words.reshape(-1)
         return public.seal_slots(words, self.slots).encode()
 
-    def total(self, public: PublicKey, sealed_parts: Sequence[bytes]) -> bytes:
-        """The sum of all parts, still sealed; who opens it learns the sum and nothing else of the parts."""
-        total = public.read_slots(sealed_parts[0], self.slots, 1)
-        for part in sealed_parts[1:]:
-            total = total + public.read_slots(part, self.slots, 1)
+    def total(self, public: PublicKey, sealed_parts: Mapping[str, bytes]) -> bytes:
+        """The sum of all parties' parts, still sealed; who opens it learns the sum and nothing else of the parts."""
+        total: SealedSlots | None = None
+        for party, sealed in sealed_parts.items():
+            with answer_of(party):
+                part = public.read_slots(sealed, self.slots, 1)
+                total = part if total is None else total + part
+        if total is None:
+            raise ProtocolError("A sum was asked for over no parties.")
         if self.slots.choices:
             total = public.filtered(total, np.ones((self.slots.rows, 1), np.bool_))
         return total.encode()

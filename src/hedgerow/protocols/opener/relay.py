@@ -104,14 +104,14 @@ class Relay:
         except PartyLost as loss:
             self._go_on(request, loss)
             return PassSum(b"", self._note(request, before))
-        sealed_parts = []
+        sealed_parts = {}
         for name in (self.plan.names[i] for i in parties):
             answer = answers[name]
             if not isinstance(answer, SealedWords):
                 raise ProtocolError(
                     f"Party {name!r} answered {type(answer).__name__} where SealedWords were asked for."
                 )
-            sealed_parts.append(answer.sealed_words)
+            sealed_parts[name] = answer.sealed_words
         return PassSum(vector.total(public, sealed_parts), self._note(request, before))
 
     def _go_on(self, request: Summing, loss: PartyLost) -> None:

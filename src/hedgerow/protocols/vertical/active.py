@@ -33,9 +33,10 @@ from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
 from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.session.blame import answer_of
 from hedgerow.protocols.vertical.allowed_cuts import AllowedRows, CutPlaces
 from hedgerow.protocols.vertical.repeat_checks import SaidBefore
-from hedgerow.protocols.vertical.sum_checks import ClaimedSums, answer_of
+from hedgerow.protocols.vertical.sum_checks import ClaimedSums
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part

@@ -45,10 +45,10 @@ from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.secure_sum import ROOM
+from hedgerow.protocols.session.blame import answer_of
 from hedgerow.protocols.vertical.active import NOBODY, Ask, Asks, Joint, VerticalRows
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.vertical.repeat_checks import SaidBefore
-from hedgerow.protocols.vertical.sum_checks import answer_of
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part

@@ -14,14 +14,13 @@ The rows of a node, their gradients and their number are the active party's own;
 Sees in the clear.  What the active party has anyway: opened sums, sides, its own gradients. Nothing is said.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import CipherError, PrivacyError
+from hedgerow.errors import PrivacyError
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -130,15 +129,6 @@ def made_up(party: str, what: str) -> PrivacyError:
         f"Party {party!r} {what}: sums that are made up can be used to read labels, so the run stops; begin no other "
         "with this party before it has explained that."
     )
-
-
-@contextmanager
-def answer_of(party: str) -> Iterator[None]:
-    """What is wrong with a sealed answer is said with the name of the party that gave it."""
-    try:
-        yield
-    except CipherError as error:
-        raise CipherError(f"Party {party!r} answered what cannot be used. {error}") from None
 
 
 def _keys(tree: Ints, node: Ints) -> Ints:
