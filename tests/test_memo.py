@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.corridor.remembered import remembered
+from hedgerow.corridor.memo import remembered
 
 
 def counted(n_calls=1):

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import ANSWERS, REQUESTS, Answer, MaskedSums, Request
-from hedgerow.corridor.remembered import remembered
 from hedgerow.corridor.transport import Transport
 from hedgerow.errors import ProtocolError
 

@@ -1,6 +1,6 @@
 """Values as bins: where the cuts lie, and the table of bins laid out for summing.
 
-Cuts are exact quantiles over the ordered bits of 32-bit floats (see `native/src/cuts.rs` for the rule), a function of
+Cuts are exact quantiles over the ordered bits of 32-bit floats (`native/src/trees/cuts.rs` has the rule), a function of
 counts alone; `cut_search` finds the same cuts in a federation.
 """
 

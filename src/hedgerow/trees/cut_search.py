@@ -1,6 +1,6 @@
 """Cut points from counts of prefixes alone: what a federation asks for, all columns together, a few bits a round.
 
-A value is the key of its 32-bit float (see `native/src/cuts.rs`, whose cuts these equal). Only prefixes that may hold a
+A value is the key of its 32-bit float (`native/src/trees/cuts.rs` finds the same cuts). Only prefixes that may hold a
 value more frequent than a bin, or a wanted quantile, are refined; one with fewer than `min_rows` rows never is, so that
 its boundary is the finest thing known of it.
 """

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, CutList, FinishRound
-from hedgerow.corridor.remembered import remembered
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.on_wire import LOWEST, nodes_of
 from hedgerow.trees.bins import Grid

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskCounts
-from hedgerow.corridor.remembered import remembered
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.cut_search import KEY_BITS
 

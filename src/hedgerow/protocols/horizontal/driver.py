@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
-from hedgerow.corridor.remembered import remembered
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PartyLost
 from hedgerow.protocols.horizontal import checks
