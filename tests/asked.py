@@ -9,7 +9,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import Asking, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.transports.inproc import InProcess
 
 
@@ -35,16 +35,16 @@ class Prediction:
         }
         transport = InProcess({name: party.answer for name, party in self.answering.items()})
         corridor = Corridor(transport, (lambda *what: self.heard.append(Heard(*what)),))
-        self.circle = Circle(corridor, self.plan, self.present, 1.0)
+        self.group = PartyGroup(corridor, self.plan, self.present, 1.0)
 
     def consented(self) -> "Prediction":
         """All parties have agreed to the plan."""
-        propose(self.circle, None)
+        propose(self.group, None)
         return self
 
     def asking(self) -> Asking:
         """The active party's side, as it begins."""
-        return Asking(self.consented().circle, self.model)
+        return Asking(self.consented().group, self.model)
 
     def leaves(self, **more):
         """Where the active party's rows end in every tree."""

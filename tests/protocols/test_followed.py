@@ -26,8 +26,8 @@ def begun(kind=m.AskHistograms, level=1):
 
 def counted(monkeypatch):
     """Notes every check of what was told."""
-    checks, made = [], followed.Followed.checked
-    monkeypatch.setattr(followed.Followed, "checked", lambda self, *told: checks.append(told) or made(self, *told))
+    checks, made = [], followed.ToldTrees.checked
+    monkeypatch.setattr(followed.ToldTrees, "checked", lambda self, *told: checks.append(told) or made(self, *told))
     return checks
 
 

@@ -11,7 +11,7 @@ from hedgerow.corridor.messages import AskSealedSums
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import CipherError, RunError
 from hedgerow.protocols.party import Party
-from hedgerow.protocols.vertical.disclosure_counter import Gave
+from hedgerow.protocols.vertical.disclosure_counter import DisclosureCounter
 from hedgerow.protocols.vertical.passive_rows import GAVE
 
 
@@ -61,7 +61,7 @@ def test_an_answer_leaves_when_what_it_gives_is_safe_and_the_disk_writes_while_s
 
 
 def test_an_answer_that_did_not_wait_for_the_disk_would_be_seen(monkeypatch):
-    monkeypatch.setattr(Gave, "finish", lambda _: None)
+    monkeypatch.setattr(DisclosureCounter, "finish", lambda _: None)
     fed, unsafe = on_disk(Disk())
     fed.model()
     assert unsafe

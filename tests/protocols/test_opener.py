@@ -218,7 +218,7 @@ def decode_answer_of(party, request):
 def test_every_tree_has_a_key_of_its_own_and_the_last_is_forgotten():
     fed = sealed()
     fed.model()
-    assert fed.parties["party2"].leading.circle.own_secret is None
+    assert fed.parties["party2"].leading.group.own_secret is None
     keys = [h.message.public_key for h in fed.of("FromOpener") if h.receiver == "party1" and h.message.public_key]
     assert len(keys) == len(set(keys)) == 1 + PARAMS.n_estimators
 

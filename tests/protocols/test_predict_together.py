@@ -285,7 +285,7 @@ def test_a_plan_of_training_is_refused(made, rows):
     fresh = Prediction(*made, rows)
     more = {"method": "vertical", "protection": "plain", "active": "party1"}
     plan = Plan("a test", fresh.plan.members, Goal(), TreeParams(), **more)
-    fresh.circle.plan = plan
+    fresh.group.plan = plan
     with pytest.raises(ProtocolError, match="another model"):
         fresh.consented()
 

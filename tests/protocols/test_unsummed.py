@@ -11,7 +11,7 @@ from federated import Federation, params_of, same, step, two_class, until
 from hedgerow.corridor.messages import AskHistograms
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.horizontal.batch import Unsummed, worked_out
+from hedgerow.protocols.horizontal.batch import PendingSums, worked_out
 from hedgerow.storage.audit import AuditLog
 from hedgerow.transports.inproc import InProcess
 from statistics_of_noise import looks_like_noise
@@ -57,7 +57,7 @@ def test_without_pads_they_would_not_be_noise(monkeypatch):
 def test_sums_hidden_by_the_kernel_open_as_those_hidden_afterwards(monkeypatch, more):
     one, other = federation(**more), federation(**more)
     model = one.model(transport=together(one))
-    monkeypatch.setattr(Unsummed, "leaving", lambda _: None)
+    monkeypatch.setattr(PendingSums, "leaving", lambda _: None)
     assert same(model, other.model(transport=together(other)))
 
 

@@ -75,8 +75,8 @@ def test_the_driver_holds_no_secret_key(monkeypatch):
     made, relays = [], []
     new_key, start = Lattice.new_key, Relay.__init__
 
-    def starting(self, circle, threads):
-        start(self, circle, threads)
+    def starting(self, group, threads):
+        start(self, group, threads)
         relays.append(self)
 
     def making(self, threads, **uses):

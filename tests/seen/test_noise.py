@@ -11,7 +11,7 @@ from hedgerow.corridor.messages import MaskedSums
 from hedgerow.data import partition
 from hedgerow.privacy import masks
 from hedgerow.protocols import secure_sum
-from hedgerow.protocols.horizontal.batch import Unsummed
+from hedgerow.protocols.horizontal.batch import PendingSums
 from statistics_of_noise import looks_like_noise
 from unpadded import leave_unpadded, note_own_sums, unpadded
 
@@ -59,7 +59,7 @@ def test_with_one_word_for_all_they_are_not(monkeypatch):
 
     expected = federation().model()
     monkeypatch.setattr(masks, "mask", scalar)
-    monkeypatch.setattr(Unsummed, "leaving", lambda _: None)  # sums are hidden as other words are
+    monkeypatch.setattr(PendingSums, "leaving", lambda _: None)  # sums are hidden as other words are
     fed = federation()
     assert fed.model().forest == expected.forest
     longest = max((one.message.masked_words for one in fed.of("MaskedSums")), key=len)

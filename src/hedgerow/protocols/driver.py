@@ -29,7 +29,7 @@ from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import forest_of
 from hedgerow.protocols.horizontal.train import begin_of, boosted, followed, model_of, rows_of, start_of
 from hedgerow.protocols.opener.relay import Relay
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.vertical import train as vertical_run
 from hedgerow.protocols.vertical.leakage import LearntBins
@@ -161,22 +161,22 @@ class _Run:
         absent = self._absent(0)
         if absent:
             raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
-        circle = Circle(driver.corridor, plan, self.present, driver.deadline)
+        group = PartyGroup(driver.corridor, plan, self.present, driver.deadline)
         facts: Mapping[str, Facts] = joining.introduce(
-            circle, joining.propose(circle, driver.identity), self.state.attempt
+            group, joining.propose(group, driver.identity), self.state.attempt
         )
         if plan.method == "vertical":
-            return self._vertical(circle)
+            return self._vertical(group)
         if plan.column_names == "private":
-            facts = private_columns.shared(circle, facts, self.state.common, driver.log, driver.tell, driver.note)
+            facts = private_columns.shared(group, facts, self.state.common, driver.log, driver.tell, driver.note)
         shared = self._agreed(facts)
-        _told(circle, Agree(shared.columns, shared.classes, shared.absent))
+        _told(group, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
         if plan.method != "horizontal":
-            model = whole_trees.grow(circle, shared)
+            model = whole_trees.grow(group, shared)
         else:
-            model = self._led(circle, shared) if plan.opener else self._grown(circle, shared)
-        self._say_farewell(circle, model)
+            model = self._led(group, shared) if plan.opener else self._grown(group, shared)
+        self._say_farewell(group, model)
         return model
 
     def _agreed(self, facts: Mapping[str, Facts]) -> Common:
@@ -191,20 +191,20 @@ class _Run:
             self.driver.note(lost)
         return shared
 
-    def _vertical(self, circle: Circle) -> Model:
+    def _vertical(self, group: PartyGroup) -> Model:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
-        if circle.plan.align == "private":
-            self.sets = self.sets or vertical_run.own_sets(circle.plan, own, driver.threads, driver.log, driver.tell)
-            own = vertical_run.aligned(circle, self.sets, driver.note)
+        if group.plan.align == "private":
+            self.sets = self.sets or vertical_run.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
+            own = vertical_run.aligned(group, self.sets, driver.note)
         if self.ready is None:
-            self.ready = vertical_run.prepare(circle.plan, own, driver.threads)
+            self.ready = vertical_run.prepare(group.plan, own, driver.threads)
             self.ready.rows.clipped = self.state.clipped
             if self.state.parts:
                 vertical_run.restore(self.ready, self.state.scores)
         ready, parts = self.ready, list(self.state.parts)
-        joint = vertical_run.columns_of_all(circle, ready, self.said, self.state.common)
+        joint = vertical_run.columns_of_all(group, ready, self.said, self.state.common)
         self.state = replace(self.state, common=vertical_run.common(joint, ready, self.state.common))
         if not self.state.model:
             self.state = replace(self.state, model=secrets.token_hex(16))
@@ -224,11 +224,11 @@ class _Run:
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
         more = (self.state.model, self.state.learnt, self.said)
-        return vertical_run.grow(circle, ready, joint, driver.callbacks, before, history, kept, *more)
+        return vertical_run.grow(group, ready, joint, driver.callbacks, before, history, kept, *more)
 
-    def _say_farewell(self, circle: Circle, model: Model) -> None:
+    def _say_farewell(self, group: PartyGroup, model: Model) -> None:
         try:
-            _told(circle, Farewell(encoded(model)))
+            _told(group, Farewell(encoded(model)))
         except PartyLost as loss:
             if self.driver.plan.on_loss != "continue":
                 raise
@@ -264,20 +264,20 @@ class _Run:
                 absent,
             )
 
-    def _grown(self, circle: Circle, shared: Common) -> Model:
+    def _grown(self, group: PartyGroup, shared: Common) -> Model:
         plan = self.driver.plan
         loss = loss_of(plan, shared.classes)
-        start = self.state.start or cut_points.start(circle, shared, loss)
+        start = self.state.start or cut_points.start(group, shared, loss)
         self.state = replace(self.state, start=start)
-        _told(circle, begin_of(start, self.state.forest))
-        return model_of(plan, shared, start, self._boosted(rows_of(circle, loss, start), loss, start))
+        _told(group, begin_of(start, self.state.forest))
+        return model_of(plan, shared, start, self._boosted(rows_of(group, loss, start), loss, start))
 
     def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
         before, parts = self.state, list(self.state.parts)
 
         def keep(history: Sequence[float] | None = None) -> None:
             followed_so_far = self.state.history if history is None else history
-            self._keep(before, rows.circle, parts, followed_so_far, rows.lost, rows.clipped)
+            self._keep(before, rows.group, parts, followed_so_far, rows.lost, rows.clipped)
 
         def sealed(trees: Forest) -> None:
             parts.append(trees)
@@ -302,7 +302,7 @@ class _Run:
     def _keep(
         self,
         before: State,
-        circle: Circle,
+        group: PartyGroup,
         parts: Sequence[Forest],
         history: Sequence[float],
         lost: Sequence[tuple[int, frozenset[str]]],
@@ -312,7 +312,7 @@ class _Run:
         losses = before.losses + tuple((round_, tuple(sorted(names))) for round_, names in lost)
         self.state = replace(
             self.state,
-            present=circle.present,
+            present=group.present,
             parts=tuple(parts),
             history=tuple(history),
             losses=losses,
@@ -320,10 +320,10 @@ class _Run:
         )
         self.driver.keep(self.state)
 
-    def _led(self, circle: Circle, shared: Common) -> Model:
+    def _led(self, group: PartyGroup, shared: Common) -> Model:
         """The opener chooses; what it chose is kept here after every tree, as where the driver does."""
         plan, loss = self.driver.plan, loss_of(self.driver.plan, shared.classes)
-        before, relay = self.state, Relay(circle, self.driver.threads)
+        before, relay = self.state, Relay(group, self.driver.threads)
         parts, history = list(before.parts), list(self._history(loss.n_trees))
 
         def begun(begin: Begin) -> None:
@@ -335,7 +335,7 @@ class _Run:
             if told.complete and told.value is not None and (metric := self._metric(loss)) is not None:
                 n_rounds = sum(part.n_trees for part in parts) // loss.n_trees
                 history[:] = heard(metric, history, told.value, n_rounds)
-            self._keep(before, circle, parts, history, relay.lost, relay.clipped)
+            self._keep(before, group, parts, history, relay.lost, relay.clipped)
             return told.complete and self._ends(told, loss)
 
         begin = encode(begin_of(before.start, before.forest)) if before.start is not None else b""
@@ -364,7 +364,7 @@ class _Run:
         return (*history, *history[-1:] * (n_rounds - len(history))) if history else history
 
 
-def _told(circle: Circle, request: Request) -> None:
-    for name, answer in circle.tell(request).items():
+def _told(group: PartyGroup, request: Request) -> None:
+    for name, answer in group.tell(request).items():
         if not isinstance(answer, Done):
             raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to {type(request).__name__}.")

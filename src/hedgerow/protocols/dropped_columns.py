@@ -15,18 +15,18 @@ from hedgerow.data.table import Column
 from hedgerow.errors import DataError
 from hedgerow.protocols.session.notify import Tell
 
-Owned = Mapping[str, Sequence[str]]
+ColumnSpan = Mapping[str, Sequence[str]]
 """Names of columns, by party."""
 
 
-def left_out(columns: Owned) -> list[str]:
+def left_out(columns: ColumnSpan) -> list[str]:
     """The columns that not all parties have, in their order."""
     own = [set(names) for names in columns.values()]
     every = dict.fromkeys(name for names in columns.values() for name in names)
     return [name for name in every if not all(name in names for names in own)]
 
 
-def told_driver(columns: Owned) -> str:
+def told_driver(columns: ColumnSpan) -> str:
     """The sentence for whoever knows every party's columns; empty if none is left out."""
     n, lacking = len({name for own in columns.values() for name in own}), left_out(columns)
     return _sentence(n - len(lacking), f"{n} columns", lacking)

@@ -19,7 +19,7 @@ from hedgerow.errors import IdentityError, PrivacyError, ProtocolError
 from hedgerow.identity.authority import check_valid
 from hedgerow.identity.identity import Identity, fingerprint, verify
 from hedgerow.privacy.masks import PairKeys
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 
 
 def _consented(plan: Plan, name: str, public_key: bytes) -> bytes:
@@ -35,11 +35,11 @@ def check_key(plan: Plan, key: Key) -> None:
     verify(key.certificate, "consent", _consented(plan, key.name, key.public_key), key.signature)
 
 
-def propose(circle: Circle, driver: Identity | None) -> tuple[Key, ...]:
+def propose(group: PartyGroup, driver: Identity | None) -> tuple[Key, ...]:
     """The driver's side: everyone's consent, checked."""
-    plan = circle.plan
+    plan = group.plan
     certificate, signature = (driver.certificate, driver.sign("plan", plan.digest)) if driver else (b"", b"")
-    answers = circle.tell(Propose(plan.text, certificate, signature))
+    answers = group.tell(Propose(plan.text, certificate, signature))
     keys = []
     for name, answer in answers.items():
         if not isinstance(answer, Consent):
@@ -49,10 +49,10 @@ def propose(circle: Circle, driver: Identity | None) -> tuple[Key, ...]:
     return tuple(keys)
 
 
-def introduce(circle: Circle, keys: Sequence[Key], attempt: int) -> dict[str, Facts]:
+def introduce(group: PartyGroup, keys: Sequence[Key], attempt: int) -> dict[str, Facts]:
     """The driver's side: what each party says of its columns and classes."""
     facts = {}
-    for name, answer in circle.tell(Introduce(attempt, tuple(keys))).items():
+    for name, answer in group.tell(Introduce(attempt, tuple(keys))).items():
         if not isinstance(answer, Facts):
             raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to the introduction.")
         facts[name] = answer

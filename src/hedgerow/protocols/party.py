@@ -21,24 +21,24 @@ from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.file import MOST_BYTES, decoded
 from hedgerow.protocols import whole_trees
-from hedgerow.protocols.align.lists import Aligning, Counts, KeepsPlaces, OwnSets, Tables
+from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, PlaceStore, Tables
 from hedgerow.protocols.columns import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
 from hedgerow.protocols.dropped_columns import tell_party
 from hedgerow.protocols.horizontal.batch import Begun, worked_out
 from hedgerow.protocols.horizontal.cut_points import OwnRows
-from hedgerow.protocols.horizontal.driver import Growing, trees_digest
+from hedgerow.protocols.horizontal.driver import PartyRound, trees_digest
 from hedgerow.protocols.horizontal.party import Attempt, Kept, OwnSteps, Reply, advanced
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
 from hedgerow.protocols.horizontal.sets import Stepping
 from hedgerow.protocols.joining import Membership
-from hedgerow.protocols.opener.leader import Leading
+from hedgerow.protocols.opener.leader import OpenerDriver
 from hedgerow.protocols.opener.relay import Sealing, Summing
 from hedgerow.protocols.private_columns import OwnNames
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.session.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
-from hedgerow.protocols.vertical.kept_cuts import Keeps
+from hedgerow.protocols.vertical.kept_cuts import CutStore
 from hedgerow.protocols.vertical.passive import PassiveSide
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
 from hedgerow.trees.bins import Grid
@@ -71,7 +71,7 @@ class Owner:
     """Whether another party's certificate was revoked."""
     durable: bool = False
     """Whether what is answered must be on disk before the answer leaves, so that a loss of power forgets nothing."""
-    keeps: Keeps | None = None
+    keeps: CutStore | None = None
     """Where the own cuts of a vertical run are kept."""
     tell: Tell = silent
     """Told what an alignment does and finds."""
@@ -79,7 +79,7 @@ class Owner:
     """Told what of the own table is not used; it belongs into the run's manifest too."""
     ledger: Log | None = None
     """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
-    places: KeepsPlaces | None = None
+    places: PlaceStore | None = None
     """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
 
 
@@ -221,7 +221,7 @@ class Party:
             reply = self.leading.begin(request, shared)
         else:
             reply = self.leading.go_on(request)
-        self.most_bytes = max(self.most_bytes, self.leading.circle.most_bytes)
+        self.most_bytes = max(self.most_bytes, self.leading.group.most_bytes)
         return reply
 
     def _check_begin(self, frame: bytes) -> None:
@@ -297,9 +297,9 @@ class Party:
             self.hiding: Hiding = Sealing(self.plan, own_number, self.threads, fewest, request)
         else:
             self.hiding = Hiding(self.plan, own_number, secrets, self.threads, fewest)
-        self.leading: Leading | None = None
+        self.leading: OpenerDriver | None = None
         if self.owner.name == self.plan.opener:
-            self.leading = Leading(self.plan, self.present, self.owner.identity, request.attempt, self.threads)
+            self.leading = OpenerDriver(self.plan, self.present, self.owner.identity, request.attempt, self.threads)
         told = Told(self.plan)
         told.hear(frame)
         attempt = Attempt(self.plan, self.hiding, told, self.journal, self.present)
@@ -370,7 +370,7 @@ class Party:
             state = advanced(state, digest.encode())
         local = self.begun.local_rows(forest, self.threads)
         metric = self.begun.metric if plan.goal.follow else None
-        growing = Growing(plan, self.begun.grid, local, metric, first)
+        growing = PartyRound(plan, self.begun.grid, local, metric, first)
         self._introduced.begin(growing, self.states, state)
         return m.Done()
 

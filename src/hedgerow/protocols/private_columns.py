@@ -41,11 +41,11 @@ from hedgerow.data.table import Column
 from hedgerow.errors import PrivacyError, ProtocolError, RunError
 from hedgerow.privacy.intersection import PROOF_BYTES, proof
 from hedgerow.protocols import dropped_columns
-from hedgerow.protocols.align.lists import Aligning, Alignment, Common, Counts, KeepsPlaces
+from hedgerow.protocols.align.lists import Aligning, Alignment, Common, Counts, PlaceStore
 from hedgerow.protocols.align.progress import COLUMNS
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.columns import Common as Agreed
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.protocols.session.journal import Log
 from hedgerow.protocols.session.notify import Tell, silent
 
@@ -73,15 +73,15 @@ class Carrier:
 
 
 def shared(
-    circle: Circle, said: Mapping[str, Facts], before: Agreed | None, log: Log, tell: Tell, note: Tell = silent
+    group: PartyGroup, said: Mapping[str, Facts], before: Agreed | None, log: Log, tell: Tell, note: Tell = silent
 ) -> Mapping[str, Facts]:
     """The driver's side: what each party says, with the columns that all have.
 
     What becomes known here: those columns, everyone's number of columns, and how many any parties share.
     """
-    plan = circle.plan
+    plan = group.plan
     known = b"" if before is None else names_digest((c.name for c in before.columns), plan.digest)
-    found = Ring(circle, Carrier(known)).align(False, COLUMNS)
+    found = Ring(group, Carrier(known)).align(False, COLUMNS)
     if found is not None:
         found.note(log)
         lost = dropped_columns.counted(found.sizes, found.common)
@@ -95,7 +95,7 @@ def shared(
             raise RunError("The columns that all parties have are not those with which the run began; start a new run.")
         return said
     told = {}
-    for name, answer in circle.ask_each(_proven(circle)).items():
+    for name, answer in group.ask_each(_proven(group)).items():
         if not isinstance(answer, CommonColumns):
             raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where columns were asked for.")
         told[name] = answer.columns
@@ -104,9 +104,9 @@ def shared(
     return {name: msgspec.structs.replace(facts, columns=told[name]) for name, facts in said.items()}
 
 
-def _proven(circle: Circle) -> dict[str, Request]:
+def _proven(group: PartyGroup) -> dict[str, Request]:
     """What each party is asked, with the proofs that all others have for it."""
-    names, given = circle.plan.names, circle.tell(AskProofs())
+    names, given = group.plan.names, group.tell(AskProofs())
     proofs: dict[tuple[str, str], bytes] = {}
     for of, answer in given.items():
         others = [name for name in names if name != of]
@@ -129,7 +129,7 @@ class OwnNames:
         counts: Counts,
         tell: Tell = silent,
         note: Tell = silent,
-        keeps: KeepsPlaces | None = None,
+        keeps: PlaceStore | None = None,
     ) -> None:
         self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, counts.journal, tell, note
         self.alignment, self.keeps = Alignment(plan, name, COLUMNS, threads, counts, tell), keeps

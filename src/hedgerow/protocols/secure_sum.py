@@ -33,7 +33,7 @@ ROOM = 4096
 """Bytes an answer may have beside its words."""
 
 
-class Circle:
+class PartyGroup:
     """The driver's side: all parties that take part, asked together."""
 
     def __init__(self, corridor: Corridor, plan: Plan, present: Sequence[str], deadline: float) -> None:

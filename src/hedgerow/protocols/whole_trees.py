@@ -20,15 +20,15 @@ from hedgerow.model.train import Task, train
 from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal.cut_points import OwnRows
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.losses import Loss
 
 
-def grow(circle: Circle, shared: Common) -> Model:
+def grow(group: PartyGroup, shared: Common) -> Model:
     """The driver's side: one model of everybody's trees."""
-    plan, loss = circle.plan, loss_of(circle.plan, shared.classes)
-    base, forest = (_bagged if plan.method == "bagging" else _in_turn)(circle, shared, loss)
+    plan, loss = group.plan, loss_of(group.plan, shared.classes)
+    base, forest = (_bagged if plan.method == "bagging" else _in_turn)(group, shared, loss)
     absent: Absent = "zero" if shared.absent == "zero" else "missing"
     return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
 
@@ -39,13 +39,13 @@ def _opened(answer: object, name: str, shared: Common, loss: Loss) -> tuple[floa
     return answer.base, forest_of(answer.forest, shared.columns, loss.n_trees)
 
 
-def _bagged(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]:
+def _bagged(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
     """The mean of the parties' models: every leaf divided by their number (a random forest's trees as they are)."""
-    n_rounds = circle.plan.params.n_estimators
-    answers = circle.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())))
+    n_rounds = group.plan.params.n_estimators
+    answers = group.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())))
     opened = [_opened(answer, name, shared, loss) for name, answer in answers.items()]
     base = float(np.float32(np.mean([base for base, _ in opened])))
-    if circle.plan.params.average:
+    if group.plan.params.average:
         # Trees hold what is above their own party's first score; the mean is taken from the common one.
         moved = [replace(f, values=_shifted(f, own - base)) for own, f in opened]
         return base, join(moved)
@@ -57,20 +57,20 @@ def _shifted(forest: Forest, by: float) -> np.ndarray[tuple[int], np.dtype[np.fl
     return np.where(forest.columns < 0, forest.values + np.float32(by), forest.values).astype(np.float32)
 
 
-def _in_turn(circle: Circle, shared: Common, loss: Loss) -> tuple[float, Forest]:
+def _in_turn(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
     """Each party in turn adds its share of the rounds to the forest so far."""
-    if circle.plan.params.average:
+    if group.plan.params.average:
         raise ParameterError(
             "sequential trees learn from the trees before them; a random forest's do not. Use bagging."
         )
-    n_rounds, n = circle.plan.params.n_estimators, len(circle.present)
+    n_rounds, n = group.plan.params.n_estimators, len(group.present)
     base: float | None = None
     forest = Forest.empty()
-    for turn, name in enumerate(circle.present):
+    for turn, name in enumerate(group.present):
         rounds = n_rounds // n + (turn < n_rounds % n)
         if rounds:
-            number = circle.plan.names.index(name)
-            answer = circle.ask_each({name: AskTrees(number, rounds, base, trees_of(forest))})[name]
+            number = group.plan.names.index(name)
+            answer = group.ask_each({name: AskTrees(number, rounds, base, trees_of(forest))})[name]
             base, forest = _opened(answer, name, shared, loss)
     return base or 0.0, forest
 

@@ -245,7 +245,7 @@ class Alignment:
         return begun
 
 
-class KeepsPlaces(Protocol):
+class PlaceStore(Protocol):
     """Where a party keeps which of its rows are common, so that a process that was killed need not align again."""
 
     def read(self, held_out: bool, n_rows: int) -> NDArray[np.int64] | None:
@@ -266,7 +266,7 @@ class OwnSets:
         threads: int,
         counts: Counts,
         tell: Tell = silent,
-        keeps: KeepsPlaces | None = None,
+        keeps: PlaceStore | None = None,
     ) -> None:
         self.plan, self.own, self.tell, self.keeps = plan, own, tell, keeps
         self.journal, self.is_active = counts.journal, name == plan.active

@@ -27,7 +27,7 @@ from hedgerow.errors import CipherError, DataError, ProtocolError, RunError
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
 from hedgerow.protocols.align.lists import STEP, WHAT, Aligning, Points, bits_of, most_of
 from hedgerow.protocols.align.progress import Learnt, no_common
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 
 
 class Own(Protocol):
@@ -43,9 +43,9 @@ class Own(Protocol):
 class Ring:
     """The lists of all parties, each passed round all of them."""
 
-    def __init__(self, circle: Circle, own: Own) -> None:
-        self.circle, self.own = circle, own
-        self.names, self.active = circle.plan.names, circle.plan.active
+    def __init__(self, group: PartyGroup, own: Own) -> None:
+        self.group, self.own = group, own
+        self.names, self.active = group.plan.names, group.plan.active
 
     def align(self, held_out: bool, what: str = "") -> Learnt | None:
         """What becomes known here: sizes, how many ids any parties share, and which own rows all have.
@@ -76,7 +76,7 @@ class Ring:
         theirs: dict[str, Request] = {name: request for name, request in requests.items() if name != self.active}
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.answer, requests[self.active]) if self.active in requests else None
-            answers = self.circle.ask_each(theirs) if theirs else {}
+            answers = self.group.ask_each(theirs) if theirs else {}
             if own is not None:
                 answers[self.active] = own.result()
         for name, answer in answers.items():
@@ -86,7 +86,7 @@ class Ring:
 
     def _sizes(self, held_out: bool, what: str) -> bool:
         """How many rows everyone has; False where all have been aligned before, in these processes."""
-        present = [name for name in self.names if name == self.active or name in self.circle.present]
+        present = [name for name in self.names if name == self.active or name in self.group.present]
         request = AskSetSize(held_out, self.own.digest(held_out))
         answers = self._ask(dict.fromkeys(present, request), SetSize)
         aligned = all(answers[name].aligned for name in present)
@@ -98,7 +98,7 @@ class Ring:
         for name, n in zip(self.names, self.sizes, strict=True):
             if n == 0:
                 raise DataError(f"Party {name!r} has no {what} that could be aligned with the others'.")
-            if not 0 < n <= (most := most_of(self.circle.plan, what)):
+            if not 0 < n <= (most := most_of(self.group.plan, what)):
                 raise ProtocolError(f"Party {name!r} brings more than the {most} {what} that are allowed.")
         return not aligned
 

@@ -28,7 +28,7 @@ Part = Answer | tuple[NDArray[np.int64], Pads | None]
 """What a party says, or its own words and what is still to hide them."""
 
 
-class Unhidden(NamedTuple):
+class PendingMask(NamedTuple):
     """A party's sums, and how they leave."""
 
     own_words: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Unhidden(NamedTuple):
         return (self.own_words, self.pads) if self.gives else Done()
 
 
-class Unsummed(NamedTuple):
+class PendingSums(NamedTuple):
     """What a party's rows do next, and how their sums leave."""
 
     rows: LocalRows
@@ -73,7 +73,7 @@ class Unsummed(NamedTuple):
         return np.concatenate([own_words, self.beside]) if len(self.beside) else own_words, self.pads
 
 
-Begun = bytes | Unsummed | Unhidden
+Begun = bytes | PendingSums | PendingMask
 """An answer, or as much of it as a party has made."""
 
 
@@ -83,10 +83,10 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     adds = [add for each in unmade for add in each.adds]
     if adds:
         _native.add_values(adds, threads)
-    unsummed = [each for each in unmade if isinstance(each, Unsummed)]
+    unsummed = [each for each in unmade if isinstance(each, PendingSums)]
     leaving = [each.leaving() for each in unsummed]
     taken = iter(_native.take_steps([each.step for each in unsummed], threads, leaving) if unsummed else ())
-    parts = [each.part(*next(taken)) if isinstance(each, Unsummed) else each.part() for each in unmade]
+    parts = [each.part(*next(taken)) if isinstance(each, PendingSums) else each.part() for each in unmade]
     given = iter(secure_sum.given([part for part in parts if isinstance(part, tuple)], threads))
     answers = [next(given) if isinstance(part, tuple) else part for part in parts]
     made = iter([each.sent(answer) for each, answer in zip(unmade, answers, strict=True)])

@@ -1,6 +1,6 @@
 """The trees of a round as a party is told to grow them, and the checks of what it is told.
 
-Nothing here depends on anybody's rows: only on the plan, the agreed cut points and the requests. A `Followed` never
+Nothing here depends on anybody's rows: only on the plan, the agreed cut points and the requests. A `ToldTrees` never
 changes; a request that passes the checks leads to another one, and one that does not changes nothing. Parties of one
 process that are at the same place and hear the same request, not merely an equal one, share what comes of it.
 """
@@ -31,7 +31,7 @@ WRONG = {
 """What `follow_step` finds."""
 
 
-class Followed(NamedTuple):
+class ToldTrees(NamedTuple):
     """How far a round has come."""
 
     plan: Plan
@@ -62,7 +62,7 @@ class Followed(NamedTuple):
         most_nodes = before.most_nodes + (0 if cuts is None else 2 * len(cuts.child))
         status, sizes = before.checked(cuts, nodes, leaves, most_nodes)
         all_cuts = before.cuts if cuts is None else (*before.cuts, cuts)
-        place = Followed(self.plan, self.grid, before.round, status, sizes, most_nodes, request.level + 1, all_cuts)
+        place = ToldTrees(self.plan, self.grid, before.round, status, sizes, most_nodes, request.level + 1, all_cuts)
         return Way(place, cuts, nodes)
 
     def finish(self, request: FinishRound) -> "Way":
@@ -77,7 +77,7 @@ class Followed(NamedTuple):
             raise ProtocolError("The driver's values are not as many as the leaves.")
         return Way(self._replace(finished=True), None, leaves)
 
-    def _place(self, request: AskHistograms | AskLeafSums) -> "Followed":
+    def _place(self, request: AskHistograms | AskLeafSums) -> "ToldTrees":
         """Where the request goes on: here, or at the roots of the round that it begins."""
         if request.level == 0 and request.round == self.round + self.finished and (self.finished or self.level < 2):
             if request.round >= self.plan.params.n_estimators:
@@ -116,7 +116,7 @@ class Followed(NamedTuple):
 class Way(NamedTuple):
     """Where a request leads, by which cuts if there are any, and the nodes or leaves that it names."""
 
-    place: Followed
+    place: ToldTrees
     cuts: Cuts | None
     nodes: Nodes
 
@@ -131,15 +131,15 @@ def _well_formed(listed: CutList) -> Cuts:
     return Cuts(Nodes(listed.tree, listed.node), child, column, bin_, missing_left, sets)
 
 
-def at_roots(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
+def at_roots(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
     """A round before its first step."""
     status, sizes = np.zeros((n_trees, 64), np.uint8), np.ones(n_trees, np.int64)
     status[:, 0] = LOWEST
     status.flags.writeable = sizes.flags.writeable = False
-    return Followed(plan, grid, round_, status, sizes)
+    return ToldTrees(plan, grid, round_, status, sizes)
 
 
-def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
+def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
     """The first round to be grown; the same place for all that begin, one after the other, from equal ones of these."""
     last = _begun[0]
     if (
@@ -151,7 +151,7 @@ def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> Followed:
     return last
 
 
-def _follow(place: Followed, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
+def _follow(place: ToldTrees, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
     return place.finish(request) if isinstance(request, FinishRound) else place.step(request)
 
 
@@ -159,4 +159,4 @@ follow = remembered(_follow, calls=2)
 """Where a request leads; worked out again unless one of the last two (a round's end, the next) was this one, here."""
 
 
-_begun: list[Followed | None] = [None]
+_begun: list[ToldTrees | None] = [None]

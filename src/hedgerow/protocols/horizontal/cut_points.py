@@ -30,7 +30,7 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import labels
 from hedgerow.protocols.columns import Common
 from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, NO_COLUMN, asked_by
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
@@ -55,10 +55,10 @@ class Start:
     grid: Grid
 
 
-def start(circle: Circle, shared: Common, loss: Loss) -> Start:
+def start(group: PartyGroup, shared: Common, loss: Loss) -> Start:
     """Find everything that is fixed before the first tree. What becomes known: see the head of this file."""
-    plan = circle.plan
-    counter = _Counter(circle)
+    plan = group.plan
+    counter = _Counter(group)
     width = len(shared.columns)
     label = counter.present([width + LABEL])[0]
     if not label:
@@ -68,16 +68,16 @@ def start(circle: Circle, shared: Common, loss: Loss) -> Start:
     grid = (
         _grid_by_counts(counter, shared, plan, int(label))
         if plan.cut_points == "counts"
-        else _merged_cuts(circle, shared)
+        else _merged_cuts(group, shared)
     )
-    return Start(facts, valid, _first_score(circle, loss, facts), grid)
+    return Start(facts, valid, _first_score(group, loss, facts), grid)
 
 
 class _Counter:
     """Asks for sums of counts over all parties."""
 
-    def __init__(self, circle: Circle) -> None:
-        self.circle, self.step = circle, 0
+    def __init__(self, group: PartyGroup) -> None:
+        self.group, self.step = group, 0
 
     def __call__(self, asked: Prefixes) -> NDArray[np.int64]:
         parts = []
@@ -85,7 +85,7 @@ class _Counter:
             some = slice(first, first + MOST_AT_ONCE)
             request = AskCounts(self.step, asked.column[some], asked.prefix[some], asked.shift[some])
             self.step += 1
-            parts.append(self.circle.opened_sum(request, len(request.column), self.circle.numbers))
+            parts.append(self.group.opened_sum(request, len(request.column), self.group.numbers))
         counts = np.concatenate(parts)
         if (counts < 0).any():
             raise ProtocolError(DAMAGED)
@@ -158,11 +158,11 @@ def _with_categories(
     return Grid(np.concatenate([np.empty(0, np.float32), *parts]), ends, has_missing, n_categories > 0)
 
 
-def _merged_cuts(circle: Circle, shared: Common) -> Grid:
+def _merged_cuts(group: PartyGroup, shared: Common) -> Grid:
     """FedTree's way: the union of the parties' own cut points, thinned to the greatest number of bins."""
     parts: list[list[NDArray[np.float32]]] = [[] for _ in shared.columns]
     missing = np.array([c.kind == "categorical" for c in shared.columns])
-    for name, answer in circle.tell(AskLocalCuts()).items():
+    for name, answer in group.tell(AskLocalCuts()).items():
         if (
             not isinstance(answer, LocalCuts)
             or len(answer.starts) != len(parts) + 1
@@ -174,7 +174,7 @@ def _merged_cuts(circle: Circle, shared: Common) -> Grid:
         missing |= answer.missing
         for c, part in enumerate(parts):
             part.append(answer.cuts[answer.starts[c] : answer.starts[c + 1]])
-    most = circle.plan.params.max_bin - 1
+    most = group.plan.params.max_bin - 1
     merged = [_thinned(np.unique(np.concatenate(part)), most) for part in parts]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in merged])])
     n_categories = np.array([len(c.categories) for c in shared.columns])
@@ -187,14 +187,14 @@ def _thinned(cuts: NDArray[np.float32], most: int) -> NDArray[np.float32]:
     return cuts[((np.arange(most) + 0.5) * len(cuts) / most).astype(np.int64)]
 
 
-def _first_score(circle: Circle, loss: Loss, facts: LabelFacts) -> float:
-    given = circle.plan.goal.base_score
+def _first_score(group: PartyGroup, loss: Loss, facts: LabelFacts) -> float:
+    given = group.plan.goal.base_score
     if given is not None:
         return float(np.float32(loss.base_score(float(given))))
     if loss.base_score(0.25) == loss.base_score(0.75):  # a loss whose first score is the same for all labels
         return 0.0
     request = AskMoments(facts.low, facts.high, facts.max_weight)
-    return labels.first_score(loss, circle.opened_sum(request, 2, circle.numbers), facts)
+    return labels.first_score(loss, group.opened_sum(request, 2, group.numbers), facts)
 
 
 class OwnRows:

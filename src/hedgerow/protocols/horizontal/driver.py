@@ -20,7 +20,7 @@ from hedgerow.errors import PartyLost
 from hedgerow.protocols.horizontal import checks
 from hedgerow.protocols.horizontal.checks import Way
 from hedgerow.protocols.on_wire import cut_list, nodes_of
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.protocols.session.participants import drawn
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
@@ -31,14 +31,14 @@ from hedgerow.trees.watched_metrics import Metric
 
 
 class HorizontalRows:
-    """The driver's side: rows it never sees, reached through the circle of parties."""
+    """The driver's side: rows it never sees, reached through the group of parties."""
 
     counts_every = False
     """Counts of a larger sibling follow from the others."""
 
-    def __init__(self, circle: Circle, grid: Grid, metric: Metric | None, n_trees: int) -> None:
-        self.circle, self.width, self.n_trees = circle, int(grid.offsets[-1]) + 1, n_trees
-        self.counted = circle.plan.params.min_child_rows > 1
+    def __init__(self, group: PartyGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
+        self.group, self.width, self.n_trees = group, int(grid.offsets[-1]) + 1, n_trees
+        self.counted = group.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0
         self.clipped = 0
         self.lost: list[tuple[int, frozenset[str]]] = []
@@ -58,7 +58,7 @@ class HorizontalRows:
     def start_round(self, round_: int) -> None:
         """Nothing is said yet; the first request of the round says it."""
         self.round, self.level, self.cuts, self.closed = round_, 0, NO_CUTS, False
-        self.parties = drawn(self.circle.plan, round_, self.circle.numbers)
+        self.parties = drawn(self.group.plan, round_, self.group.numbers)
 
     def divide(self, cuts: Cuts) -> None:
         """The cuts travel with the next request."""
@@ -87,7 +87,7 @@ class HorizontalRows:
             cuts, listed = cut_list(self.cuts), NodeList(nodes.tree, nodes.node)
             request = kind(self.round, self.level, self.parties, cuts, listed)
             try:
-                words = self.circle.opened_sum(request, n_words, self.parties)
+                words = self.group.opened_sum(request, n_words, self.parties)
             except PartyLost as loss:
                 self._go_on(loss)
                 if self.level:
@@ -95,8 +95,8 @@ class HorizontalRows:
                     self.closed, self._n_kept = True, len(self.lost)  # kept with the trees
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
-                self.parties = tuple(p for p in self.parties if p in self.circle.numbers)
-                if len(self.parties) < (FEWEST_MASKED if self.circle.plan.only_sums else 1):
+                self.parties = tuple(p for p in self.parties if p in self.group.numbers)
+                if len(self.parties) < (FEWEST_MASKED if self.group.plan.only_sums else 1):
                     raise
                 self._keep_losses()
                 continue
@@ -108,7 +108,7 @@ class HorizontalRows:
     def _next_round(self, ending: FinishRound, n_words: int) -> NDArray[np.int64]:
         """The sums at the roots; what becomes known besides: how many gradients were cut off in the round before."""
         request = NextRound(ending.round, ending.level, ending.parties, ending.leaves, ending.values)
-        words = self.circle.opened_sum(request, n_words + 1, ending.parties)
+        words = self.group.opened_sum(request, n_words + 1, ending.parties)
         self._ended(words[-1:])
         self.level += 1
         return words[:-1]
@@ -121,13 +121,13 @@ class HorizontalRows:
     def end(self) -> None:
         """Say a round's end by itself, if it waits for the next one's beginning."""
         if self.ending is not None:
-            self._ended(self.circle.opened_sum(self.ending, 1, self.ending.parties))
+            self._ended(self.group.opened_sum(self.ending, 1, self.ending.parties))
 
     def _go_on(self, loss: PartyLost) -> None:
         """Without the lost parties, where all have consented to that and they are gone; else the attempt ends."""
-        if not self.circle.goes_on(loss):
+        if not self.group.goes_on(loss):
             raise loss
-        self.circle.lose(loss.parties)
+        self.group.lose(loss.parties)
         self._note_losses()
 
     def _keep_losses(self) -> None:
@@ -136,20 +136,20 @@ class HorizontalRows:
             self.keep_losses()
 
     def _note_losses(self) -> None:
-        self.lost += [(self.round, parties) for parties in self.circle.lost[len(self.lost) :]]
+        self.lost += [(self.round, parties) for parties in self.group.lost[len(self.lost) :]]
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
         listed = NodeList(leaves.tree, leaves.node)
         while True:
             self._keep_losses()
-            present = self.circle.numbers
+            present = self.group.numbers
             request = FinishRound(self.round, self.level, present, listed, values)
-            if self.circle.plan.joins_rounds:
+            if self.group.plan.joins_rounds:
                 self.ending = request
                 return
             try:
-                words = self.circle.opened_sum(request, 1 + self.n_metric, present)
+                words = self.group.opened_sum(request, 1 + self.n_metric, present)
             except PartyLost as loss:
                 self._go_on(loss)
                 continue
@@ -163,7 +163,7 @@ class HorizontalRows:
         return self._metric_sums
 
 
-class Growing:
+class PartyRound:
     """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
 
     def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:

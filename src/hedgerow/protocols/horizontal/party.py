@@ -21,16 +21,16 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.horizontal.batch import NOTHING, Sent, Unhidden, Unsummed
+from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
 from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.horizontal.driver import Growing, joined
+from hedgerow.protocols.horizontal.driver import PartyRound, joined
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
 from hedgerow.protocols.opener.relay import Sealing
 from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.session.journal import Journal, Log, NoLog
 from hedgerow.trees.local import Adding
 
-Reply = Answer | Unsummed | Unhidden
+Reply = Answer | PendingSums | PendingMask
 """An answer before it leaves, or as much of it as a party makes by itself."""
 
 
@@ -73,14 +73,14 @@ class OwnSteps:
         self.goes_on = self.plan.on_loss == "continue"
         self.by_rows = self.plan.method == "horizontal" and not self.plan.opener
         """Whether the driver itself asks for sums over rows."""
-        self.growing: Growing | None = None
+        self.growing: PartyRound | None = None
         self.round_set: tuple[int, ...] = ()
         """The parties that the sums of this round are over."""
         self.states: dict[int, bytes] = {}
         """What the gradients of each round depend on, as far as this process knows."""
         self.state = b""
 
-    def begin(self, growing: Growing, states: dict[int, bytes], state: bytes) -> None:
+    def begin(self, growing: PartyRound, states: dict[int, bytes], state: bytes) -> None:
         """The trees begin, or go on after some, whose hash is `state`; without a log, from a hash of what was said."""
         self.growing, self.states = growing, states
         self.state = state if self.kept.outlives else states.setdefault(growing.place.round, state)
@@ -112,9 +112,9 @@ class OwnSteps:
         if isinstance(self.hiding, Sealing):
             _native.add_values(adds, self.threads)
             return self.hiding.sums(own_words, parties)
-        return Unhidden(own_words, self.hiding.pads(parties, self.told), True, self.sent, adds)
+        return PendingMask(own_words, self.hiding.pads(parties, self.told), True, self.sent, adds)
 
-    def _next_round(self, request: NextRound, growing: Growing) -> Reply:
+    def _next_round(self, request: NextRound, growing: PartyRound) -> Reply:
         if not self.plan.joins_rounds:
             raise ProtocolError("The plan of this run does not allow NextRound.")
         if not 0 <= request.round < self.plan.params.n_estimators - 1:
@@ -123,7 +123,7 @@ class OwnSteps:
         words, adds = self._finish(both.finish, both.finish_frame, growing)
         return self._sums(both.first, both.first_frame, growing, words, adds)
 
-    def _answering(self, request: Stepping, frame: bytes, growing: Growing) -> tuple[bytes, Way]:
+    def _answering(self, request: Stepping, frame: bytes, growing: PartyRound) -> tuple[bytes, Way]:
         """Write down the step that is about to be answered; what it is known by, and where it leads.
 
         Nothing is written of one that is refused.
@@ -152,7 +152,7 @@ class OwnSteps:
         self,
         request: AskHistograms | AskLeafSums,
         frame: bytes,
-        growing: Growing,
+        growing: PartyRound,
         beside: NDArray[np.int64] = NOTHING,
         adds: Sequence[Adding] = (),
     ) -> Reply:
@@ -169,9 +169,11 @@ class OwnSteps:
             words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
             return hiding.sums(words, parties) if gives else Done()
         pads = hiding.pads(parties, self.told) if gives else None
-        return Unsummed(growing.rows, step, pads, gives, self.sent, beside, adds)
+        return PendingSums(growing.rows, step, pads, gives, self.sent, beside, adds)
 
-    def _finish(self, request: FinishRound, frame: bytes, growing: Growing) -> tuple[NDArray[np.int64], list[Adding]]:
+    def _finish(
+        self, request: FinishRound, frame: bytes, growing: PartyRound
+    ) -> tuple[NDArray[np.int64], list[Adding]]:
         """Own words of a round's end, and what is still to be added to own scores."""
         content, way = self._answering(request, frame, growing)
         again = growing.place.finished
@@ -180,7 +182,7 @@ class OwnSteps:
             self._finished(request, content, growing)
         return words, adds
 
-    def _finished(self, request: FinishRound, content: bytes, growing: Growing) -> None:
+    def _finished(self, request: FinishRound, content: bytes, growing: PartyRound) -> None:
         """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
         trees = growing.digest(request)
         kept = trees() if self.kept.outlives else None

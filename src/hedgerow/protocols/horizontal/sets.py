@@ -3,7 +3,7 @@
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.protocols.horizontal.checks import Followed
+from hedgerow.protocols.horizontal.checks import ToldTrees
 from hedgerow.protocols.session.participants import drawn, enough
 
 Stepping = AskHistograms | AskLeafSums | FinishRound
@@ -11,7 +11,7 @@ Stepping = AskHistograms | AskLeafSums | FinishRound
 
 
 def remaining(
-    plan: Plan, request: Stepping, now: Followed, alive: tuple[int, ...], round_set: tuple[int, ...], own: int
+    plan: Plan, request: Stepping, now: ToldTrees, alive: tuple[int, ...], round_set: tuple[int, ...], own: int
 ) -> tuple[int, ...]:
     """Of those alive, who remains once party `own` has answered; a request for a set that may not be summed is refused.
 
@@ -36,7 +36,7 @@ def remaining(
 
 
 def _expected(
-    plan: Plan, request: Stepping, now: Followed, alive: tuple[int, ...], round_set: tuple[int, ...]
+    plan: Plan, request: Stepping, now: ToldTrees, alive: tuple[int, ...], round_set: tuple[int, ...]
 ) -> tuple[int, ...]:
     """Whom the end of a round, or its first step, must be for if nobody more is lost."""
     if isinstance(request, FinishRound):

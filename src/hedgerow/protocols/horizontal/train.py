@@ -10,7 +10,7 @@ from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees.boost import Boosted, Callback, Kept, Stopping, boost
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
@@ -48,9 +48,9 @@ def followed(plan: Plan, loss: Loss, start: Start) -> Metric | None:
     return metric_of(plan, loss, start.valid_facts) if plan.goal.follow else None
 
 
-def rows_of(circle: Circle, loss: Loss, start: Start) -> HorizontalRows:
-    """The rows of all parties, reached through the circle."""
-    return HorizontalRows(circle, start.grid, followed(circle.plan, loss, start), loss.n_trees)
+def rows_of(group: PartyGroup, loss: Loss, start: Start) -> HorizontalRows:
+    """The rows of all parties, reached through their group."""
+    return HorizontalRows(group, start.grid, followed(group.plan, loss, start), loss.n_trees)
 
 
 def boosted(
@@ -64,7 +64,7 @@ def boosted(
     sealed: Callable[[Forest], None],
 ) -> Boosted:
     """Grow the plan's trees after those there are; see `boost` for what is called along the way."""
-    plan, grid = rows.circle.plan, start.grid
+    plan, grid = rows.group.plan, start.grid
     params = plan.params
     scales = Scales(*loss.bounds(start.facts, start.base, params.constant_hessian), params.gradient_bits)
     sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)

@@ -1,7 +1,7 @@
 """The opener's own side: it does the driver's work, asking through the driver, and opens the sums that come back.
 
 `opener` has the conversation. The work is the same code that a driver runs with masks (`cut_points`, `horizontal`,
-`horizontal/train`); only its circle differs. It runs in a thread of its own, because it asks while the party only
+`horizontal/train`); only its group differs. It runs in a thread of its own, because it asks while the party only
 answers: the two take turns and never run at the same time.
 
 Sees in the clear.  The sums over all parties, from which it chooses. It gives away the choices.
@@ -40,7 +40,7 @@ from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.horizontal.train import begin_of, boosted, rows_of, start_of
 from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, signed
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees.boost import Round
 from hedgerow.trees.forest import Forest
 
@@ -49,16 +49,16 @@ class _Left(BaseException):
     """Nobody waits for the work any more."""
 
 
-class Turns:
+class RequestTurns:
     """Work that hands out answers and waits for the next request after each; its last answer is what it returns."""
 
-    def __init__(self, work: Callable[["Turns"], Answer]) -> None:
+    def __init__(self, work: Callable[["RequestTurns"], Answer]) -> None:
         self._requests: SimpleQueue[Request | None] = SimpleQueue()
         self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
         self._thread = Thread(target=self._run, args=(work,), daemon=True)
         self.ended = False
 
-    def _run(self, work: Callable[["Turns"], Answer]) -> None:
+    def _run(self, work: Callable[["RequestTurns"], Answer]) -> None:
         try:
             last: Answer | BaseException = work(self)
         except _Left:
@@ -99,13 +99,13 @@ class Turns:
         self._requests.put(None)
 
 
-class ThroughDriver(Circle):
+class RelayedGroup(PartyGroup):
     """All parties, asked through the driver; what comes back is opened here."""
 
     def __init__(self, plan: Plan, present: Sequence[int], sign: Callable[[bytes, bytes], bytes], threads: int) -> None:
         self.plan, self.present, self.lost = plan, tuple(plan.names[i] for i in present), []
         self.sign, self.threads, self.cipher = sign, threads, cipher_of(plan)
-        self.turns: Turns | None = None
+        self.turns: RequestTurns | None = None
         self.own_secret: SecretKey | None = None
         self.said = b""
         """The request that waits for its sum."""
@@ -147,30 +147,30 @@ class ThroughDriver(Circle):
         return self.plan.on_loss == "continue"
 
 
-class Leading:
+class OpenerDriver:
     """The opener's work in one attempt, for as long as the party holds on to it."""
 
     def __init__(self, plan: Plan, present: Sequence[int], identity: Identity, attempt: int, threads: int) -> None:
         def sign(request: bytes, key: bytes) -> bytes:
             return identity.sign(OPENER, signed(plan, attempt, request, key))
 
-        self.circle = ThroughDriver(plan, present, sign, threads)
-        self.turns: Turns | None = None
+        self.group = RelayedGroup(plan, present, sign, threads)
+        self.turns: RequestTurns | None = None
 
     def begin(self, lead: Lead, shared: Common) -> Answer:
         """The first thing to be asked."""
         if self.turns is not None:
             raise ProtocolError("The driver lets the opener begin twice.")
-        circle = self.circle
+        group = self.group
 
-        def work(turns: Turns) -> Led:
-            circle.turns = turns
+        def work(turns: RequestTurns) -> Led:
+            group.turns = turns
             try:
-                return _led(circle, turns, lead, shared)
+                return _led(group, turns, lead, shared)
             finally:
-                circle.own_secret = None
+                group.own_secret = None
 
-        self.turns = Turns(work)
+        self.turns = RequestTurns(work)
         weakref.finalize(self, self.turns.leave)
         return self.turns.first()
 
@@ -182,13 +182,13 @@ class Leading:
 
     def check(self, request: bytes) -> None:
         """Refuse what is passed on as this party's request and is not."""
-        if request != self.circle.said:
+        if request != self.group.said:
             raise ProtocolError("The driver passes on another request than the opener's last.")
 
 
-def _led(circle: ThroughDriver, turns: Turns, lead: Lead, shared: Common) -> Led:
+def _led(group: RelayedGroup, turns: RequestTurns, lead: Lead, shared: Common) -> Led:
     """Everything from counts to the last tree."""
-    plan, loss = circle.plan, loss_of(circle.plan, shared.classes)
+    plan, loss = group.plan, loss_of(group.plan, shared.classes)
     trees = Forest.empty()
     if lead.begin:
         begin = decode_request(lead.begin, MOST_BYTES)
@@ -196,9 +196,9 @@ def _led(circle: ThroughDriver, turns: Turns, lead: Lead, shared: Common) -> Led
             raise ProtocolError("The driver goes on after something that is no beginning.")
         start, trees = start_of(begin, shared.columns, plan), forest_of(begin.forest, shared.columns, loss.n_trees)
     else:
-        start = cut_points.start(circle, shared, loss)
-    circle.say(begin_of(start, trees))
-    rows = rows_of(circle, loss, start)
+        start = cut_points.start(group, shared, loss)
+    group.say(begin_of(start, trees))
+    rows = rows_of(group, loss, start)
     grown, clipped = [Forest.empty()], 0
 
     def hand_out(complete: bool, value: float | None, best: int | None) -> bool:
@@ -224,4 +224,4 @@ def _led(circle: ThroughDriver, turns: Turns, lead: Lead, shared: Common) -> Led
         return hand_out(True, told.value, told.best)
 
     before = (trees if trees.n_trees else None, tuple(lead.history.tolist()))
-    return Led(boosted(rows, loss, start, circle.threads, [after_round], before, None, sealed).forest.n_trees)
+    return Led(boosted(rows, loss, start, group.threads, [after_round], before, None, sealed).forest.n_trees)

@@ -38,7 +38,7 @@ from hedgerow.identity.identity import verify
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.protocols.opener.packing import SealedVector
-from hedgerow.protocols.secure_sum import Circle, Hiding, Told
+from hedgerow.protocols.secure_sum import Hiding, PartyGroup, Told
 
 Summing = AskCounts | AskMoments | AskHistograms | AskLeafSums | FinishRound
 OPENER = "opener"
@@ -54,8 +54,8 @@ def signed(plan: Plan, attempt: int, request: bytes, public_key: bytes) -> bytes
 class Relay:
     """The driver's side: adds what it cannot read."""
 
-    def __init__(self, circle: Circle, threads: int) -> None:
-        self.circle, self.plan, self.threads = circle, circle.plan, threads
+    def __init__(self, group: PartyGroup, threads: int) -> None:
+        self.group, self.plan, self.threads = group, group.plan, threads
         self.cipher = cipher_of(self.plan)
         self.public: PublicKey | None = None
         self.lost: list[tuple[int, frozenset[str]]] = []
@@ -79,7 +79,7 @@ class Relay:
         return said
 
     def _ask(self, request: Request, most_bytes: int) -> Answer:
-        return self.circle.ask_each({self.plan.opener: request}, most_bytes)[self.plan.opener]
+        return self.group.ask_each({self.plan.opener: request}, most_bytes)[self.plan.opener]
 
     def _passed(self, said: ToEveryParty, begun: Callable[[Begin], None]) -> PassSum:
         """What came of a request of the opener's."""
@@ -88,7 +88,7 @@ class Relay:
         if said.public_key:
             self.public = self.cipher.read_public_key(said.public_key, self.threads)
         if isinstance(request, Begin):
-            if not all(isinstance(answer, Done) for answer in self.circle.tell(message).values()):
+            if not all(isinstance(answer, Done) for answer in self.group.tell(message).values()):
                 raise ProtocolError("A party answered something else than that it is ready for trees.")
             begun(request)
             return PassSum(b"", ())
@@ -97,10 +97,10 @@ class Relay:
         return self._summed(request, message, SealedVector.of(self.plan, request, said.n_words), self.public)
 
     def _summed(self, request: Summing, message: FromOpener, vector: SealedVector, public: PublicKey) -> PassSum:
-        circle, before = self.circle, self.circle.present
-        parties = circle.numbers if isinstance(request, AskCounts | AskMoments) else request.parties
+        group, before = self.group, self.group.present
+        parties = group.numbers if isinstance(request, AskCounts | AskMoments) else request.parties
         try:
-            answers = circle.answers(message, min(vector.most_bytes(), MOST_BYTES), parties)
+            answers = group.answers(message, min(vector.most_bytes(), MOST_BYTES), parties)
         except PartyLost as loss:
             self._go_on(request, loss)
             return PassSum(b"", self._note(request, before))
@@ -116,17 +116,17 @@ class Relay:
 
     def _go_on(self, request: Summing, loss: PartyLost) -> None:
         """Without the lost parties, as where the driver opens sums; else, and before any tree, the attempt ends."""
-        if isinstance(request, AskCounts | AskMoments) or not self.circle.goes_on(loss):
+        if isinstance(request, AskCounts | AskMoments) or not self.group.goes_on(loss):
             raise loss
-        self.circle.lose(loss.parties)
+        self.group.lose(loss.parties)
         if isinstance(request, AskHistograms) and request.level == 0:
-            left = [p for p in request.parties if p in self.circle.numbers]
+            left = [p for p in request.parties if p in self.group.numbers]
             if len(left) < FEWEST_MASKED:
                 raise loss
 
     def _note(self, request: Summing, before: tuple[str, ...]) -> tuple[int, ...]:
         """Who was lost in this request."""
-        lost = frozenset(before) - frozenset(self.circle.present)
+        lost = frozenset(before) - frozenset(self.group.present)
         if lost and not isinstance(request, AskCounts | AskMoments):
             self.lost.append((request.round, lost))
         return tuple(i for i, name in enumerate(self.plan.names) if name in lost)

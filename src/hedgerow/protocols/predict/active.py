@@ -16,7 +16,7 @@ from hedgerow.model.model import Model, dense
 from hedgerow.model.part import called, ownership_of, part_of
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.on_wire import sides_of
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees.params import TreeParams
 
 MOST_PLACES = 4_000_000
@@ -46,10 +46,10 @@ def asked(model: Model) -> tuple[str, ...]:
 class Asking:
     """The active party's side: places of rows in the trees, moved down by own cuts and by what the others tell."""
 
-    def __init__(self, circle: Circle, model: Model) -> None:
-        """The circle has the parties that are asked; all others count as not knowing any row."""
+    def __init__(self, group: PartyGroup, model: Model) -> None:
+        """The group has the parties that are asked; all others count as not knowing any row."""
         own = ownership_of(model)
-        self.circle, self.model, self.parties = circle, model, own.parties
+        self.group, self.model, self.parties = group, model, own.parties
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
@@ -88,7 +88,7 @@ class Asking:
         """Which party has which of the rows (parties x rows)."""
         known = np.zeros((len(self.parties), len(ids)), np.bool_)
         known[self.own_number] = True
-        for party, answer in self.circle.tell(AskKnown(tuple(ids))).items():
+        for party, answer in self.group.tell(AskKnown(tuple(ids))).items():
             refusal = f"Party {party!r} did not tell which of the rows it has."
             if not isinstance(answer, Known):
                 raise ProtocolError(refusal)
@@ -141,19 +141,19 @@ class Asking:
                 n_rows[n_rows > 0].astype(np.int32),
                 (moved[party] // n).astype(np.uint16),
             )
-        for party, answer in self.circle.ask_each(requests).items():
+        for party, answer in self.group.ask_each(requests).items():
             refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
             if not isinstance(answer, Sides):
                 raise ProtocolError(refusal)
             self._move(at, moved[party], sides_of(answer.left, [len(moved[party])], refusal)[0])
 
 
-def ask(circle: Circle, model: Model, own_table: Table, tell: Callable[[str], None]) -> NDArray[np.int32]:
+def ask(group: PartyGroup, model: Model, own_table: Table, tell: Callable[[str], None]) -> NDArray[np.int32]:
     """The leaves of all rows; says of each party how many of them it does not have."""
-    asking = Asking(circle, model)
+    asking = Asking(group, model)
     leaves = asking.leaves(own_table)
     for party, n in asking.unknown.items():
-        if n and party in circle.present:
+        if n and party in group.present:
             tell(f"{party!r} does not have {n} of the {own_table.n_rows} rows, which go the default way at its cuts.")
     return leaves
 

@@ -54,7 +54,7 @@ def _told(before: bytes, content: bytes) -> tuple[bytes, str]:
     return digest, digest.hex()
 
 
-class ToldStep(NamedTuple):
+class StepRecord(NamedTuple):
     """A step of a round for these parties, and hashes of all that was told before it and with it."""
 
     step: tuple[int, int]
@@ -163,7 +163,7 @@ class Journal:
         """
         self.write_step(self.check_step(round_, step, content, parties, may_shrink))
 
-    def write_step(self, told: ToldStep) -> None:
+    def write_step(self, told: StepRecord) -> None:
         """Write down a step that was checked and is about to be answered."""
         step, entry = told.step, (told.told_hex, told.parties)
         if self.answered.get(step) != entry:
@@ -175,7 +175,7 @@ class Journal:
 
     def check_step(
         self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool
-    ) -> ToldStep:
+    ) -> StepRecord:
         """Refuse what `answer` would refuse; what is to be written down. Nothing is yet."""
         before = self._before if self._step == (round_, step) else self._told
         told, told_hex = _told(before, content)
@@ -189,7 +189,7 @@ class Journal:
                     f"Step {step} of round {round_} was answered before for other cuts or other parties; "
                     "the difference would show single parties' rows, so this party stops."
                 )
-        return ToldStep((round_, step), parties, before, told, told_hex)
+        return StepRecord((round_, step), parties, before, told, told_hex)
 
     def give(self, round_: int, gradients: bytes, parties: Sequence[int]) -> None:
         """Sums of gradients with this hash are about to be given; refuse them if a round before gave them for others.

@@ -58,7 +58,7 @@ NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
 
 
-class Owned(NamedTuple):
+class ColumnSpan(NamedTuple):
     """The columns of one party among all: numbers `first` up to `last`."""
 
     party: str
@@ -67,17 +67,17 @@ class Owned(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class AllColumns:
     """All columns, parties in the order of the plan; cut points are known here of the own columns only."""
 
     grid: Grid
-    owned: tuple[Owned, ...]
+    owned: tuple[ColumnSpan, ...]
     own: str
     names: Mapping[str, tuple[str, ...]]
     """Of the columns of parties that told them."""
 
     @classmethod
-    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "Joint":
+    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "AllColumns":
         """The grid of all parties' columns."""
         cuts, n_values, missing, categorical, owned, first = [], [], [], [], [], 0
         for party in order:
@@ -88,21 +88,21 @@ class Joint:
             n_values.append(n)
             missing.append(shape.has_missing)
             categorical.append(shape.categorical)
-            owned.append(Owned(party, first, first := first + len(n)))
+            owned.append(ColumnSpan(party, first, first := first + len(n)))
         starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
         grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
         names = {party: shape.names for party, shape in told.items() if isinstance(shape, NamedColumns)}
         return cls(grid, tuple(owned), own, names)
 
-    def passive(self) -> list[Owned]:
+    def passive(self) -> list[ColumnSpan]:
         """Everybody else's columns."""
         return [o for o in self.owned if o.party != self.own]
 
-    def bins(self, owned: Owned) -> NDArray[np.int64]:
+    def bins(self, owned: ColumnSpan) -> NDArray[np.int64]:
         """How many bins each of a party's columns has."""
         return bins_of(self.grid)[owned.first : owned.last]
 
-    def places(self, owned: Owned) -> CutPlaces:
+    def places(self, owned: ColumnSpan) -> CutPlaces:
         """Where a party's columns can be cut."""
         grid, here = self.grid, slice(owned.first, owned.last)
         return CutPlaces.of(grid.n_values[here], grid.has_missing[here], grid.categorical[here])
@@ -142,7 +142,7 @@ class VerticalRows:
         self,
         ask: Ask,
         own: LocalRows,
-        joint: Joint,
+        joint: AllColumns,
         cipher: Cipher,
         most_nodes: int,
         done: int = 0,

@@ -12,7 +12,7 @@ from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.vertical.passive_rows import GAVE, PassiveRows
 
 
-class Gave:
+class DisclosureCounter:
     """What one answer gives; with `durable` it would outlast a loss of power."""
 
     def __init__(self, rows: PassiveRows, journal: Journal, durable: bool) -> None:

@@ -46,7 +46,7 @@ from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.secure_sum import ROOM
 from hedgerow.protocols.session.blame import answer_of
-from hedgerow.protocols.vertical.active import NOBODY, Ask, Asks, Joint, VerticalRows
+from hedgerow.protocols.vertical.active import NOBODY, AllColumns, Ask, Asks, VerticalRows
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.forest import Forest
@@ -83,7 +83,7 @@ class HiddenRows(VerticalRows):
         self,
         ask: Ask,
         own: LocalRows,
-        joint: Joint,
+        joint: AllColumns,
         cipher: Cipher,
         n_rounds: int,
         depth: int,

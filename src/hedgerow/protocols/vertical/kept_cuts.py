@@ -24,7 +24,7 @@ class OwnCuts(NamedTuple):
     """How the cuts lie below each other, as `vertical/paths` has it; none where the party is not told."""
 
 
-class Keeps(Protocol):
+class CutStore(Protocol):
     """Where a party keeps its own cuts, so that they survive the process."""
 
     def read(self) -> list[OwnCuts]:

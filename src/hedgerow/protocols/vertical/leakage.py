@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import RunError
-from hedgerow.protocols.vertical.active import Joint, bins_of
+from hedgerow.protocols.vertical.active import AllColumns, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -72,7 +72,7 @@ class LearntBins:
     """Whether passive parties give sums in this round."""
 
     @classmethod
-    def of(cls, joint: Joint, n_rows: int) -> "LearntBins":
+    def of(cls, joint: AllColumns, n_rows: int) -> "LearntBins":
         """Nothing is known yet."""
         passive, bins, offsets = joint.passive(), bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
         none = np.empty(0, np.int64)
@@ -91,7 +91,7 @@ class LearntBins:
         self.ends = np.cumsum(self.widths)
         self.starts = self.ends - self.widths
 
-    def follow(self, joint: Joint) -> None:
+    def follow(self, joint: AllColumns) -> None:
         """Where bins lie now: the columns of a party that is lost have one left, in which all rows are."""
         bins, offsets = bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
         self.at = np.full(len(self.at), -1)

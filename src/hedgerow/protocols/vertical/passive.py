@@ -23,9 +23,9 @@ from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.align.lists import Counts, Tables
 from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.disclosure_counter import Gave
+from hedgerow.protocols.vertical.disclosure_counter import DisclosureCounter
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.vertical.kept_cuts import Keeps, grid_digest
+from hedgerow.protocols.vertical.kept_cuts import CutStore, grid_digest
 from hedgerow.protocols.vertical.passive_rows import GAVE, PassiveRows, passive_rows
 from hedgerow.protocols.vertical.request_sizes import most_request
 from hedgerow.protocols.vertical.terms import Terms
@@ -40,7 +40,7 @@ class PassiveSide:
     """A passive party's answers; `rows` are there once the active party has asked for columns."""
 
     def __init__(
-        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: Keeps | None, durable: bool
+        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: CutStore | None, durable: bool
     ) -> None:
         self.name, self.plan, self.policy = name, plan, policy
         self.journal, self.ledger = counts
@@ -155,7 +155,7 @@ class PassiveSide:
 
     def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
         """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        gave = Gave(rows, self.journal, self.durable)
+        gave = DisclosureCounter(rows, self.journal, self.durable)
         rows.on_counted = gave.begin
         if isinstance(request, m.AskSealedSums):
             reply: m.Answer = rows.sums(request)

@@ -35,7 +35,7 @@ from hedgerow.privacy.shapes import RowsPlan, Selection
 from hedgerow.protocols.on_wire import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
 from hedgerow.protocols.vertical.active import RUN_SUMS, Asked, bins_of, run_nodes, wanted
 from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
-from hedgerow.protocols.vertical.kept_cuts import Keeps, OwnCuts, cuts_of
+from hedgerow.protocols.vertical.kept_cuts import CutStore, OwnCuts, cuts_of
 from hedgerow.protocols.vertical.paths import OwnPaths, after_of
 from hedgerow.protocols.vertical.terms import Terms
 from hedgerow.trees import bins
@@ -69,7 +69,7 @@ class PassiveRows:
         params: TreeParams,
         cipher: Cipher,
         threads: int,
-        keeps: Keeps | None = None,
+        keeps: CutStore | None = None,
         terms: Terms = Terms(),  # noqa: B008  # frozen
     ) -> None:
         self.own, self.held_out, self.grid, self.params = own, held_out, grid, params
@@ -371,7 +371,7 @@ def passive_rows(
     own: Table,
     valid: Table | None,
     threads: int,
-    keeps: Keeps | None,
+    keeps: CutStore | None,
     terms: Terms,
     kind: type[PassiveRows] = PassiveRows,
 ) -> PassiveRows:

@@ -18,16 +18,16 @@ from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
 from hedgerow.model.model import ClassLabel, Model, Ownership
 from hedgerow.model.train import Ready, Task, growth_of
 from hedgerow.model.train import prepare as prepared
-from hedgerow.protocols.align.lists import Counts, KeepsPlaces, OwnSets
+from hedgerow.protocols.align.lists import Counts, OwnSets, PlaceStore
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.columns import MOST_COLUMNS, Common, loss_of
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.active import Asks, Joint, VerticalRows, run_nodes
+from hedgerow.protocols.vertical.active import AllColumns, Asks, VerticalRows, run_nodes
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
@@ -46,7 +46,7 @@ class Active:
 
     own_table: Table
     own_valid: Table | None = None
-    keeps: KeepsPlaces | None = None
+    keeps: PlaceStore | None = None
     """Where it keeps which of its rows are common."""
 
 
@@ -58,10 +58,10 @@ def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> Own
     return OwnSets(plan, plan.active, tables, threads, counts, tell, own.keeps)
 
 
-def aligned(circle: Circle, sets: OwnSets, note: Tell) -> Active:
+def aligned(group: PartyGroup, sets: OwnSets, note: Tell) -> Active:
     """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
     sets.introduced()
-    ring = Ring(circle, sets)
+    ring = Ring(group, sets)
     for held_out in (False, True) if sets.own[True] is not None else (False,):
         if (found := ring.align(held_out)) is not None:
             note(found.sentence)
@@ -101,9 +101,9 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
 
 
 def grow(
-    circle: Circle,
+    group: PartyGroup,
     ready: Ready,
-    joint: Joint,
+    joint: AllColumns,
     callbacks: Sequence[Callback],
     before: Forest | None,
     history: tuple[float, ...],
@@ -116,19 +116,19 @@ def grow(
 
     What was said in attempts before is compared with what is said in this one.
     """
-    plan, task = circle.plan, ready.task
+    plan, task = group.plan, ready.task
     n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
 
     def asks(round_: int) -> tuple[str, ...]:
-        return asked(plan, round_, circle.present)
+        return asked(plan, round_, group.present)
 
-    rows = _rows(circle, ready, joint, n_trees, (done, asks, said))
+    rows = _rows(group, ready, joint, n_trees, (done, asks, said))
     if learnt is not None:
         learnt.follow(joint)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
-        rows if learnt is None else NotedRows(rows, learnt, circle.corridor.transport.meanwhile),
+        rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
         growth,
         plan.params,
         ready.fixed.scales,
@@ -144,16 +144,16 @@ def grow(
     ownership = Ownership(id_, plan.active, owned)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
-    _hand_out(circle, joint, ownership.model, model.forest.n_trees)
+    _hand_out(group, joint, ownership.model, model.forest.n_trees)
     return model
 
 
 def _rows(
-    circle: Circle, ready: Ready, joint: Joint, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
+    group: PartyGroup, ready: Ready, joint: AllColumns, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
 ) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    params, talks = circle.plan.params, (circle.ask_each, ready.rows, joint, cipher_of(circle.plan))
-    if circle.plan.hidden_rows:
+    params, talks = group.plan.params, (group.ask_each, ready.rows, joint, cipher_of(group.plan))
+    if group.plan.hidden_rows:
         return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
     return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
 
@@ -173,7 +173,7 @@ def restore(ready: Ready, scores: tuple[NDArray[np.float32], ...]) -> None:
         sample.scores[...] = array
 
 
-def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
+def common(joint: AllColumns, ready: Ready, before: Common | None) -> Common:
     """What the model's columns and classes are; refused if they were others before."""
     columns = columns_of(joint, ready.columns)
     if before is not None and before.columns != columns:
@@ -181,12 +181,12 @@ def common(joint: Joint, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(circle: Circle, ready: Ready, said: SaidBefore, before: Common | None = None) -> Joint:
+def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Common | None = None) -> AllColumns:
     """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
-    plan, held_out = circle.plan, ready.task.held_out
+    plan, held_out = group.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
     told = {}
-    for party, answer in circle.tell(request).items():
+    for party, answer in group.tell(request).items():
         if not isinstance(answer, OwnColumns):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
         _check_columns(party, answer)
@@ -194,7 +194,7 @@ def columns_of_all(circle: Circle, ready: Ready, said: SaidBefore, before: Commo
         told[party] = answer
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
-    joint = Joint.of(plan.active, ready.fixed.grid, told, plan.names)
+    joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
     _check_constraints(plan, columns_of(joint, ready.columns))
     return joint
 
@@ -243,7 +243,7 @@ def _check_columns(party: str, told: OwnColumns) -> None:
         )
 
 
-def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
+def columns_of(joint: AllColumns, own: tuple[Column, ...]) -> tuple[Column, ...]:
     """The model's columns as the active party knows them: the others' by number, or by name where that was told."""
     named: list[Column] = []
     for owned in joint.owned:
@@ -256,8 +256,8 @@ def columns_of(joint: Joint, own: tuple[Column, ...]) -> tuple[Column, ...]:
     return tuple(named)
 
 
-def _hand_out(circle: Circle, joint: Joint, model: str, n_trees: int) -> None:
-    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in circle.present}
-    for party, answer in circle.ask_each(requests).items():
+def _hand_out(group: PartyGroup, joint: AllColumns, model: str, n_trees: int) -> None:
+    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in group.present}
+    for party, answer in group.ask_each(requests).items():
         if not isinstance(answer, Done):
             raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where its part was to be kept.")

@@ -24,7 +24,7 @@ from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.tables import digest
 from hedgerow.run.folder.folder import open_folder
@@ -82,9 +82,9 @@ def predict_together(run: RunFile, model: Model, own_table: Table, identity: Ide
                 late,
             )
         recorder = Recorder(folder.log, lambda _: None)
-        circle = Circle(Corridor(transport, (recorder,)), plan, present, settings.deadline)
-        propose(circle, identity)
-        leaves = ask(circle, model, own_table, options.say)
+        group = PartyGroup(Corridor(transport, (recorder,)), plan, present, settings.deadline)
+        propose(group, identity)
+        leaves = ask(group, model, own_table, options.say)
         beside = {"rows": n_rows, "absent": list(options.absent)}
         folder.finish({}, {**beside, "leaks": list(leaks(plan)), "notes": []})
     return leaves

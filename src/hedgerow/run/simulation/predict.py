@@ -16,7 +16,7 @@ from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import Circle
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.run.simulation.simulate import members
 from hedgerow.transports.inproc import InProcess
 
@@ -41,9 +41,9 @@ def predict_parties(
     answers = {name: _answer_of(Keeper(name, part_of(model, name), tables[name], ALLOW_ALL, identities[name]))
                for name in present}  # fmt: skip
     plan = plan_of("predict", who, own.active, own.model)
-    circle = Circle(Corridor(InProcess(answers), listeners), plan, present, 600.0)
-    propose(circle, None)
-    return ask(circle, model, tables[own.active], lambda _: None)
+    group = PartyGroup(Corridor(InProcess(answers), listeners), plan, present, 600.0)
+    propose(group, None)
+    return ask(group, model, tables[own.active], lambda _: None)
 
 
 def _answer_of(own: Keeper) -> Answer:

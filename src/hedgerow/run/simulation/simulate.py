@@ -17,13 +17,13 @@ from hedgerow.errors import DataError, ParameterError
 from hedgerow.identity.identity import Identity
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
-from hedgerow.protocols.align.lists import KeepsPlaces, texts_of
+from hedgerow.protocols.align.lists import PlaceStore, texts_of
 from hedgerow.protocols.driver import Driver, State, run
 from hedgerow.protocols.horizontal.batch import Begun, worked_out
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
-from hedgerow.protocols.vertical.kept_cuts import Keeps
+from hedgerow.protocols.vertical.kept_cuts import CutStore
 from hedgerow.protocols.vertical.train import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.transports.inproc import InProcess
@@ -46,7 +46,7 @@ class Simulation:
     """Called with the state after every tree."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
-    keeps: Mapping[str, Keeps] = field(default_factory=dict)
+    keeps: Mapping[str, CutStore] = field(default_factory=dict)
     """Where the passive parties of a vertical run keep their own cuts."""
     parts: dict[str, bytes] = field(default_factory=dict)
     """Filled with each passive party's part of a vertical model, as it keeps it."""
@@ -55,7 +55,7 @@ class Simulation:
     tell: Tell = silent
     log: Log = NoLog()  # noqa: RUF009  # it holds nothing
     """The driver's own."""
-    places: Mapping[str, KeepsPlaces] = field(default_factory=dict)
+    places: Mapping[str, PlaceStore] = field(default_factory=dict)
     """Where the parties of a vertical run keep which of their rows are common."""
 
 
