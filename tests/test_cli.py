@@ -403,7 +403,7 @@ def test_control_c_ends_training_with_one_sentence_and_no_model(here: Path) -> N
         assert process.stderr.readline().startswith("note: ")
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == "hedgerow: Stopped; files are written whole at the end or not at all.\n"
+        assert process.stderr.read() == "hedgerow: Stopped. No partial file was left.\n"
         assert process.wait() == 130
     assert sorted(path.name for path in here.iterdir()) == ["test.csv", "train.csv"]
 
@@ -415,7 +415,7 @@ def test_control_c_while_a_library_is_loaded_ends_with_the_same_code(here: Path)
     (here / "interrupted.py").write_text(f"from hedgerow import cli\n{spoilt}\ncli.main()\n")
     command = [sys.executable, "-m", "interrupted", "train", "train.csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr == "hedgerow: Stopped; files are written whole at the end or not at all.\n"
+    assert done.stderr == "hedgerow: Stopped. No partial file was left.\n"
     assert done.returncode == 130
 
 

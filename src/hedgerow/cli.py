@@ -53,7 +53,7 @@ def _failure(error: BaseException) -> tuple[int, str]:
     """The exit code and the sentence for what went wrong."""
     if isinstance(error, KeyboardInterrupt):
         _let_go_of_interrupt()
-        return STOPPED, "Stopped; files are written whole at the end or not at all."
+        return STOPPED, "Stopped. No partial file was left."
     if isinstance(error, BrokenPipeError):
         _let_go_of_stdout()
         return NO_READER, ""

@@ -202,7 +202,7 @@ def test_a_party_killed_after_it_was_given_the_model_still_has_it(tmp_path, made
     world = World(tmp_path, made, patience=1)
     refused(*world.words("bob"))
     (tmp_path / "bob" / "model.json").write_bytes(simulated(world))
-    assert f"The model had come and is {tmp_path / 'bob' / 'model.json'}." in refused(*world.words("bob"))
+    assert f"The model was received and saved to {tmp_path / 'bob' / 'model.json'}." in refused(*world.words("bob"))
     run = open_run(world.file)
     plan, ca = run.real_plan(), (world.ca / "ca.pem").read_bytes()
     driver = GrpcTransport(run.driver.listen, world.identity("driver"), ca, plan.fingerprints, run=plan.digest)

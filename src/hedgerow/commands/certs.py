@@ -40,7 +40,7 @@ def issue(folder: Folder, names: Names, host: Hosts = None, days: Days = 365) ->
     """Make NAME.pem and NAME.key for each name; prints the lines that name them in a run file."""
     made = authority.issue(folder, *names, hosts=host or authority.HOSTS, days=days)
     typer.echo("\n\n".join(_snippet(one) for one in made))
-    note(f"Valid until {made[0].until:%Y-%m-%d}. A key is for its party alone; send it by a way that nobody reads.")
+    note(f"Valid until {made[0].until:%Y-%m-%d}. A key is for its party alone; send it over a secure channel.")
 
 
 def renew(folder: Folder, name: Name, host: SameHosts = None, days: Days = 365, new_key: NewKey = False) -> None:

@@ -47,7 +47,7 @@ def plan(run: Run, columns: Columns = None, rows: Rows = None) -> None:
         if sentence not in told:
             note(sentence)
     print_grid(["who", "message", "how", "what"], sights(agreed), n_names=4)
-    typer.echo("\nWhat remains to be known:")
+    typer.echo("\nWhat is still disclosed:")
     for sentence in [*told, *leaks(agreed)]:
         typer.echo(f"- {sentence}")
     typer.echo()

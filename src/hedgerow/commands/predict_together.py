@@ -114,7 +114,7 @@ def answer(
     folder: AnswerFolder = None,
     ledger: LedgerPath = None,
 ) -> None:
-    """Tell the active party of a vertical model, until it has predicted, which way rows go at own cuts."""
+    """Answer the active party's prediction requests for this party's splits; ends when done."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
     own, identity = load_part(part), Identity.load(cert, key)
     if name in run.names and name != run.active:

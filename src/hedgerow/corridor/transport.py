@@ -16,7 +16,7 @@ class Transport(Protocol):
 
     @property
     def refusals(self) -> frozenset[str]:
-        """Those of them that are here and said so themselves: waiting for them is of no use."""
+        """Parties that are connected and refused; do not wait for them."""
 
     def here(self) -> frozenset[str]:
         """The parties that can be asked now."""

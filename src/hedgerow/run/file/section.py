@@ -15,7 +15,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 Source = Path | str
-"""A file, or the name of a data set that comes along ("builtin:iris")."""
+"""A file, or the name of a built-in data set ("builtin:iris")."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -115,11 +115,11 @@ class Section:
         return None if value is None else self.folder / value
 
     def source(self, key: str) -> Source | None:
-        """A file, or a data set that comes along."""
+        """A file, or a built-in data set."""
         value = self.text(key)
         if value is None or not value.startswith(BUILTIN):
             return self.path(key)
         known = [BUILTIN + name for name in BUILTIN_SETS]
         if value not in known:
-            raise self.wrong(key, f"names {value}, which does not come along; {nearest(value, known)}")
+            raise self.wrong(key, f"names {value}, which is not a built-in data set; {nearest(value, known)}")
         return value

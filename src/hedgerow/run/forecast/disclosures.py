@@ -21,7 +21,10 @@ ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
 )  # fmt: skip
 TO_OPENER = ("Lead", "PassSum", "GoOn")
 """Requests that one party alone gets."""
-_OF_SUMS = "The driver reads the sums over all parties of a tree; with all parties but one it could learn that one's."
+_OF_SUMS = (
+    "The driver reads the sums over all parties of a tree; "
+    "if it colludes with all parties but one, it can compute that party's sums."
+)
 
 
 class Sight(NamedTuple):
@@ -86,7 +89,7 @@ def _how(plan: Plan, line: m.Disclosure) -> str:
 
 
 def leaks(plan: Plan) -> Iterator[str]:
-    """What remains to be known in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
+    """What is still disclosed in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
     if plan.method == "predict":
         yield from _of_paths(plan)
         return
@@ -174,7 +177,8 @@ def _of_paths(plan: Plan) -> Iterator[str]:
 
 def _of_opener(plan: Plan) -> Iterator[str]:
     who = plan.opener
-    yield f"{who} opens the sums over all parties of a tree; with all other parties but one it could learn that one's."
+    colluding = "if it colludes with all others but one, it can compute that party's sums."
+    yield f"{who} opens the sums over all parties of a tree; {colluding}"
     yield f"{who} and the driver together could open every party's own sums, from which rows can be reconstructed."
     yield "The driver reads no sums, but the cuts, and with the trees each node's gain, cover and value."
 

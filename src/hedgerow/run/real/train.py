@@ -234,7 +234,7 @@ def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder
         )  # fmt: skip
     except PartyLost as error:
         if kept:
-            raise PartyLost(f"{error} The model had come and is {before}.") from None
+            raise PartyLost(f"{error} The model was received and saved to {before}.") from None
         raise
     if not kept:
         raise RunError("The driver ended the run without a model; ask its operator.")

@@ -29,7 +29,7 @@ class GrpcTransport:
     for `lost_after` seconds counts as gone, and one that is gone for `grace` seconds as missing. `on_event` is told,
     from another thread: here, lost, back or restarted with a name; refused with a sentence. With `run`, parties of
     another run are refused. `reasons` says why each party that was missing in the last `carry` was so; those in
-    `refusals` are here and said so themselves: waiting for them is of no use.
+    `refusals` are connected and refused: do not wait for them.
     """
 
     def __init__(
