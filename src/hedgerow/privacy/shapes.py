@@ -1,6 +1,7 @@
 """What both sides know before anything is sealed, and the shape of the choices; see `additive`."""
 
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -229,6 +230,7 @@ def ensure_single_entries(plan: SlotsPlan) -> None:
     _ensure(not plan.sums_only, "The plan is for sums only; filters and single entries need one without `sums_only`.")
 
 
+@lru_cache(maxsize=64)
 def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     """A plan in eight bytes, so that a wire form tells for which it was made; with `any_nodes`, whatever is asked."""
     own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
