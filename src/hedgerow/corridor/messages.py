@@ -402,7 +402,7 @@ class Marks(Answer, frozen=True, tag=45):
 
 
 class AskProofs(Request, frozen=True, tag=48):
-    """Names of columns are aligned (`protocols.shared_names`): what shows every other party that it found the same."""
+    """Names of columns are aligned (`private_columns`): what shows every other party that it found the same."""
 
 
 class Proofs(Answer, frozen=True, tag=48):
