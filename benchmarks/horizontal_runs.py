@@ -10,15 +10,14 @@ import numpy as np
 from benchmarks.measure import score
 from benchmarks.sets import Split
 from benchmarks.settings import Settings
-from hedgerow.agreement.federated_plan import federated_plan
 from hedgerow.agreement.options import LEAST_CUT_ROWS, Federation
-from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.corridor.wire import Listener
 from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.model import ClassLabel, Model, classes_of
 from hedgerow.model.train import Task, train
-from hedgerow.run.simulation.simulate import Simulation, active_of, members, simulate, tables_of
+from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate, tables_of
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 
@@ -63,7 +62,7 @@ class Recipe:
         tables = tables_of(parties)
         who, identities = members(list(tables))
         goal = Goal() if self.classes else Goal("squared")
-        plan = federated_plan(who, federation, goal, self.params, [], active=active_of(federation, tables))
+        plan = Plan("benchmark", who, goal, self.params, settled(federation, tables, {}))
         simulation = Simulation(tables, threads=self.threads, listeners=listeners, identities=identities)
         return simulate(plan, simulation)[0]
 

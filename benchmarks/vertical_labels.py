@@ -6,10 +6,11 @@ included. A logistic regression learns from the forty, once from the own columns
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -123,7 +124,7 @@ class Told:
 
 def run(request: Request) -> Iterator[Line]:
     """A line for every set and way that this hedgerow has."""
-    known = {field.name for field in fields(Vertical)}
+    known = {field.name for field in msgspec.structs.fields(Vertical)}
     for name in request.sets:
         split = SETS[name].load()
         table = Table.of(split.X_train, split.y_train)
@@ -146,7 +147,7 @@ def run(request: Request) -> Iterator[Line]:
 def told_in(recipe: Recipe, parties: Columns, how: Way) -> list[NDArray[np.float64]]:
     """What a run told the passive party about which rows are alike, as a few numbers a row; nothing if it told none."""
     told = Told(list(parties)[1], next(iter(parties.values())).n_rows)
-    recipe.federated(parties, replace(PLAIN, **how.settings), (told,))
+    recipe.federated(parties, msgspec.structs.replace(PLAIN, **how.settings), (told,))
     if not told.trees:
         return []
     leaves = [np.unique(tree, return_inverse=True)[1] for tree in told.trees]

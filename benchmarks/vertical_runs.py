@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from benchmarks.horizontal_runs import Recipe
 from benchmarks.measure import score
 from benchmarks.sets import Split
-from hedgerow.agreement.federated_plan import federated_plan
 from hedgerow.agreement.options import Federation, NoPrivacy, Vertical
-from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.train import Task, growth_of, prepare
 from hedgerow.protocols.vertical.leakage import LearntBins
-from hedgerow.run.simulation.simulate import Simulation, active_of, members, simulate
+from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss
 
@@ -113,7 +112,7 @@ def learnt(recipe: Recipe, parties: Columns, federation: Federation) -> LearntBi
     """What the active party has learnt of the others' bins when the run is over."""
     who, identities = members(list(parties))
     goal = Goal() if recipe.classes else Goal("squared")
-    plan = federated_plan(who, federation, goal, recipe.params, [], active=active_of(federation, parties))
+    plan = Plan("benchmark", who, goal, recipe.params, settled(federation, parties, {}))
     simulation = Simulation(parties, threads=recipe.threads, identities=identities, notes_bins=True)
     noted = simulate(plan, simulation)[1].learnt
     if noted is None:

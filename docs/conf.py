@@ -24,7 +24,7 @@ from hedgerow.commands import audit, certs, ledger
 from hedgerow.corridor.messages import disclosures
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
-from hedgerow.run.file import fedtree, fedtree_keys, options, sections
+from hedgerow.run.file import fedtree, fedtree_keys, method, options, sections
 from hedgerow.run.file import trees as tree_section
 from hedgerow.trees.params import LIMITS, TreeParams
 
@@ -81,10 +81,9 @@ SECTIONS = {
     "data": options.DataOptions,
     "partition": options.PartitionOptions,
     "party": options.PartyEntry,
-    "privacy": options.PrivacyOptions,
     "driver": options.DriverOptions,
 }
-WORDS = {"run.method": sections.METHODS, "data.absent": ABSENT, "partition.how": HOWS}
+WORDS = {"run.method": method.METHODS, "data.absent": ABSENT, "partition.how": HOWS}
 NUMBERS = {
     "partition.parties": f"a whole number from 1 to {MOST_PARTIES:,}",
     "partition.alpha": f"a number above 0 and at most {MOST_ALPHA:g}",
@@ -113,7 +112,12 @@ def section_keys(section: str, keys: Collection[str]) -> str:
 def default_of(section: str, key: str) -> str:
     if f"{section}.{key}" in meanings.RUN_FILE_DEFAULTS:
         return meanings.RUN_FILE_DEFAULTS[f"{section}.{key}"]
-    default = {field.name: field.default for field in fields(SECTIONS[section])}[key]
+    found = (
+        msgspec.structs.fields(Horizontal) + msgspec.structs.fields(Vertical)
+        if section == "privacy"
+        else fields(SECTIONS[section])
+    )
+    default = {field.name: field.default for field in reversed(found)}[key]
     if default is MISSING:
         raise ValueError(f"docs/meanings.py has no default for [{section}] {key}")
     return "" if default in (None, ()) else as_toml(default)

@@ -4,9 +4,19 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pytest
 
+from hedgerow.agreement.options import (
+    Horizontal,
+    Lattice,
+    NoPrivacy,
+    Paillier,
+    SecureAggregation,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.wire import Corridor, decode_request, encode
@@ -48,13 +58,30 @@ class Heard(NamedTuple):
         return type(self.message).__name__
 
 
+def method_of(method="horizontal", protection=None, key_bits=3072, link_mbit=None, **options):
+    """The options of a method by the words of a run file; what is hidden may be said in one word."""
+    usual = {"horizontal": "masked", "vertical": "lattice"}
+    word = protection or usual.get(method)
+    made = {"masked": SecureAggregation, "lattice": lambda: Lattice(link_mbit), "paillier": lambda: Paillier(key_bits)}
+    privacy = made.get(word, lambda: NoPrivacy(i_accept_disclosure=True))()
+    if method == "vertical":
+        return Vertical(privacy, **{"align": "given", **options})
+    return Horizontal(privacy, **options) if method == "horizontal" else WholeTrees(method, **options)
+
+
+def with_method(plan: Plan, **options) -> Plan:
+    """The plan with other options of its method."""
+    return replace(plan, method=msgspec.structs.replace(plan.method, **options))
+
+
 class Federation:
     """Parties with tables, a plan, and what crossed between them and the driver."""
 
     def __init__(self, tables, params=SMALL, goal=Goal(), valid=None, policy=ALLOW_ALL, logs=None, **plan):  # noqa: B008
         self.tables, self.valid, self.policy, self.logs = tables, valid or {}, policy, logs or {}
         members = tuple(Member(name, identity(name).fingerprint) for name in tables)
-        self.plan = Plan(plan.pop("run", "a test"), members, goal, params, **plan)
+        run, coordinator = plan.pop("run", "a test"), plan.pop("coordinator", "")
+        self.plan = Plan(run, members, goal, params, method_of(**plan), coordinator)
         self.heard: list[Heard] = []
         self.kept: dict[str, bytes] = {}
         self.parties = {name: self.party(name) for name in self.plan.answering}

@@ -10,13 +10,13 @@ from hedgerow.privacy.lattice.slots_bounds import SLOTS
 from hedgerow.privacy.lattice.slots_wire import SlotTable
 from hedgerow.privacy.paillier.wire import HEAD
 from hedgerow.privacy.shapes import SlotsPlan
-from hedgerow.protocols.opener.packing import CHOICES, RUN_SUMS, SealedVector
+from hedgerow.protocols.opener.packing import RUN_SUMS, SealedVector
 
 
 def opener_view(vector, secret, sealed_sum):
     """The plaintexts of a sealed sum as they stand in its ciphertexts, one by one."""
     views = {"lattice": lattice_residues, "paillier": paillier_plaintexts}
-    return views[vector.plan.protection](vector, secret, sealed_sum)
+    return views[vector.plan.method.protection](vector, secret, sealed_sum)
 
 
 def lattice_residues(vector, secret, sealed_sum):
@@ -35,7 +35,7 @@ def lattice_residues(vector, secret, sealed_sum):
 def paillier_plaintexts(vector, secret, sealed_sum):
     """Every plaintext as one integer below the modulus, by Python's own arithmetic."""
     p, q = (int.from_bytes(row.astype("<u8").tobytes(), "little") for row in secret._own_primes)
-    n, order, size = p * q, (p - 1) * (q - 1), vector.plan.key_bits // 4
+    n, order, size = p * q, (p - 1) * (q - 1), vector.plan.method.privacy.bits // 4
     body = sealed_sum[HEAD.size :]
     sealed = (int.from_bytes(body[i : i + size], "little") for i in range(0, len(body), size))
     return [(pow(c, order, n * n) - 1) // n * pow(order, -1, n) % n for c in sealed]
@@ -53,9 +53,9 @@ class LimbedVector(SealedVector):
 
     @cached_property
     def slots(self):
-        lattice, rows = self.plan.protection == "lattice", self.n_words * self.n_limbs
+        lattice, rows = self.plan.method.protection == "lattice", self.n_words * self.n_limbs
         rows = -(-rows // SLOTS) * SLOTS if lattice else rows
-        choices, parts = CHOICES[self.plan.protection], len(self.plan.members)
+        choices, parts = int(lattice), len(self.plan.members)
         run_sums = RUN_SUMS if choices else 1
         bound = 1 << self.limb_bits
         return SlotsPlan(rows=rows, entries=1, bound=bound, choices=choices, run_sums=run_sums, parts=parts)

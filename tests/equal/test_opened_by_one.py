@@ -104,7 +104,7 @@ def test_an_estimator_with_an_opener_learns_the_same_and_says_what_two_parties_t
 
 
 WRONG = {
-    "nobody": (Horizontal(privacy=Lattice()), "needs an opener: the party that opens the sums"),
+    "nobody": (Horizontal(privacy=Lattice()), "needs an opener: the party that decrypts the sums"),
     "a stranger": (Horizontal(privacy=Lattice(), opener="mallory"), "opener 'mallory' is not among the parties"),
     "without encryption": (Horizontal(opener="party1"), "Only a horizontal run with encryption has an opener"),
     "local cuts": (Horizontal(privacy=Lattice(), opener="party1", cut_points="local"), "does not go with cut_points"),

@@ -8,7 +8,6 @@ import pytest
 from federated import Federation, labels, params_of, same, values
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor
 from hedgerow.agreement.options import Horizontal, NoPrivacy, Vertical
-from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
@@ -138,11 +137,6 @@ def test_constraints_have_a_sign_for_every_column_of_all_parties():
 def test_local_trees_are_fewer_than_all(k):
     with pytest.raises(ParameterError, match="local_trees must be from 0 to below n_estimators, 6"):
         vertical(table_of(), 2, local_trees=k)
-
-
-def test_only_vertical_runs_have_local_trees():
-    with pytest.raises(ParameterError, match="Only a vertical run has local_trees"):
-        Federation(partition.rows(*values(90)[:1], np.arange(90) % 2, 3), PARAMS, Goal(), local_trees=1)
 
 
 # Estimators

@@ -23,7 +23,7 @@ from federated import (
     values,
 )
 from hedgerow import GBDTClassifier, NoPrivacy, Vertical
-from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import MOST_SMALL, decode_answer, decode_request, encode
 from hedgerow.data import partition
@@ -159,13 +159,6 @@ def test_the_cap_is_within_its_own(most):
     parties, _ = scattered(table_of(), 2)
     with pytest.raises(ParameterError, match="most_ids must be from 1 to 10000000"):
         federation(parties, most_ids=most)
-
-
-def test_only_vertical_runs_are_aligned():
-    parties, _ = scattered(table_of(), 3)
-    plan = federation(parties).plan
-    with pytest.raises(ParameterError, match="Only the rows of a vertical run can be aligned"):
-        Plan("x", plan.members, plan.goal, plan.params, align="private")
 
 
 def test_the_key_of_an_id_is_that_of_its_text():

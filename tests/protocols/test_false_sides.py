@@ -133,8 +133,6 @@ def test_a_passive_party_takes_a_key_for_sides_once_in_a_round(change):
 
 
 def test_with_a_lattice_key_rows_and_slots_are_apart_and_no_other_is_sent():
-    fed = Federation(
-        federation()[0].tables, params_of(n_estimators=1), Goal(), **PLAN | {"protection": "lattice", "key_bits": 0}
-    )
+    fed = Federation(federation()[0].tables, params_of(n_estimators=1), Goal(), **PLAN | {"protection": "lattice"})
     fed.model()
     assert {heard.message.public_key for heard in fed.of("AskHiddenSides")} == {b""}

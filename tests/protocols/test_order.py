@@ -67,7 +67,7 @@ def test_after_the_trees_have_begun_no_values_are_counted(request_):
 
 @pytest.mark.parametrize("method", ["bagging", "sequential"])
 def test_a_party_that_consented_to_whole_trees_gives_no_sums(method):
-    fed = Federation(two_class(3), TINY, method=method, protection="plain", cut_points="local")
+    fed = Federation(two_class(3), TINY, method=method)
     until(fed, lambda r: isinstance(r, m.AskTrees))
     for kind, request in every_request().items():
         if kind in (m.AskCounts, m.AskMoments, m.AskHistograms, m.Begin, m.AskLocalCuts):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asked import Prediction, trained
-from federated import Federation, changed, labels, params_of, refuses, values
+from federated import Federation, changed, labels, method_of, params_of, refuses, values
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor.messages import AskKnown, AskWays, Done, EndRound, Farewell, Known, Propose, Sides
@@ -284,7 +284,7 @@ def test_what_belongs_to_training_is_refused(made, rows, training):
 def test_a_plan_of_training_is_refused(made, rows):
     fresh = Prediction(*made, rows)
     more = {"method": "vertical", "protection": "plain", "active": "party1"}
-    plan = Plan("a test", fresh.plan.members, Goal(), TreeParams(), **more)
+    plan = Plan("a test", fresh.plan.members, Goal(), TreeParams(), method_of(**more))
     fresh.group.plan = plan
     with pytest.raises(ProtocolError, match="another model"):
         fresh.consented()

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from hedgerow.agreement.options import Horizontal
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor import messages as m
 from hedgerow.errors import CipherError, ParameterError
@@ -19,8 +20,8 @@ from hedgerow.trees.params import TreeParams
 from opener_view import LimbedVector, opener_view
 
 WHO = tuple(Member(f"party{i}", f"party{i}") for i in range(5))
-LATTICE = Plan("a test", WHO, Goal(), TreeParams(), protection="lattice", opener="party1")
-PAILLIER = replace(LATTICE, protection="paillier", key_bits=2048)
+LATTICE = Plan("a test", WHO, Goal(), TreeParams(), Horizontal(Lattice(), opener="party1"))
+PAILLIER = replace(LATTICE, method=Horizontal(Paillier(2048), opener="party1"))
 PLANS = {"lattice": (LATTICE, Lattice()), "paillier": (PAILLIER, Paillier(2048))}
 
 
@@ -39,7 +40,7 @@ def sides(request):
 @pytest.mark.parametrize("n_words", [1, 7, 3000])
 def test_sums_are_exact_up_to_the_largest_word(sides, bits, n_words):
     plan, secret, public = sides
-    n_words = n_words if plan.protection == "lattice" else min(n_words, 100)
+    n_words = n_words if plan.method.protection == "lattice" else min(n_words, 100)
     vector = SealedVector(plan, n_words, bits)
     most = 2 ** (bits - 1) // 5
     parts = np.random.default_rng(bits).integers(-most, most, (5, n_words), endpoint=True)
@@ -85,7 +86,7 @@ def totals_of(bits):
 def test_all_that_the_opener_can_decrypt_follows_from_the_totals(sides, bits):
     plan, secret, public = sides
     first, *others = views(SealedVector(plan, 24, bits), secret, public, totals_of(bits))
-    assert len(set(first)) > 20 or plan.protection == "paillier"
+    assert len(set(first)) > 20 or plan.method.protection == "paillier"
     assert all(other == first for other in others)
 
 
@@ -131,7 +132,7 @@ def test_words_beyond_what_was_agreed_are_not_sealed(sides):
 def test_the_lattices_sum_leaves_with_a_flood_for_any_run_and_under_a_smaller_modulus():
     for n, bits in product((2, 5, 1000), (33, 52, 63)):
         who = tuple(Member(str(i), str(i)) for i in range(n))
-        plan = replace(LATTICE, members=who, opener="0", allow_two=True)
+        plan = replace(LATTICE, members=who, method=Horizontal(Lattice(), opener="0", allow_two=True))
         slots = SealedVector(plan, 10_000, bits).slots
         layout = slots_layout(slots, by_public_key=True)
         assert layout.distance < 2**-40

@@ -158,7 +158,6 @@ def test_a_common_name_of_two_kinds_is_refused_as_in_an_open_run():
 PLANS = {
     "all columns": ({"columns": "all"}, 'use columns = "shared"'),
     "going on": ({"on_loss": "continue"}, 'use on_loss = "wait"'),
-    "whole trees": ({"method": "bagging", "protection": "plain"}, "parties of a horizontal run only"),
 }
 
 

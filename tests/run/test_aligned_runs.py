@@ -11,7 +11,7 @@ from real_parties import NAMES, Process, make_certificates
 from test_vertical_parties import ALLOWED, PASSIVE, PLAIN, Columns, run, simulated
 from test_vertical_runs import Stopped, read, said, trained
 
-from hedgerow.agreement.plan import MOST_IDS
+from hedgerow.agreement.options import MOST_IDS
 from hedgerow.corridor.wire import Corridor
 from hedgerow.data.table import Table
 from hedgerow.model import part as parts
@@ -82,12 +82,12 @@ def pooled(folder: Path, more=TREES, run=RUN):
 
 
 def test_rows_are_as_given_unless_a_run_file_aligns_them(tmp_path):
-    assert (read(tmp_path, RUN + DATA + PARTIES).privacy.align) == "given"
+    assert (read(tmp_path, RUN + DATA + PARTIES).method.align) == "given"
     plan = read(tmp_path, WHOLE.replace("[trees]", "most_ids = 500\n[trees]")).plan(
         members(["bank", "shop", "post"])[0]
     )
-    assert (plan.align, plan.most_ids) == ("private", 500)
-    assert read(tmp_path, WHOLE).privacy.most_ids == MOST_IDS
+    assert (plan.method.align, plan.method.most_ids) == ("private", 500)
+    assert read(tmp_path, WHOLE).method.most_ids == MOST_IDS
 
 
 ROWS = WHOLE.replace('"vertical"\nactive = "bank"', '"horizontal"')

@@ -5,7 +5,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from federated import params_of
+from federated import params_of, with_method
+from hedgerow.agreement.options import NoPrivacy, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.run.folder.differences import differences
 
@@ -20,14 +21,16 @@ CHANGES = {
     "max_depth was 4, now 5": lambda p: replace(p, params=replace(p.params, max_depth=5)),
     "[run] name was credit, now loans": lambda p: replace(p, run="loans"),
     "label was not given, now y": lambda p: replace(p, goal=Goal(label="y")),
-    "allow_two was false, now true": lambda p: replace(p, allow_two=True),
+    "allow_two was false, now true": lambda p: with_method(p, allow_two=True),
     "the parties were a, b, c, now a, b, c, d": lambda p: replace(p, members=(*p.members, Member("d", "d" * 64))),
     f"[[party]] 'b' fingerprint was {'b' * 37}..., now {'e' * 37}...": lambda p: replace(
         p, members=(p.members[0], Member("b", "e" * 64), p.members[2])
     ),
     "on_loss was wait, now continue, and max_depth was 4, now 6": lambda p: replace(
-        p, on_loss="continue", params=replace(p.params, max_depth=6)
+        with_method(p, on_loss="continue"), params=replace(p.params, max_depth=6)
     ),
+    "protection was masked, now plain": lambda p: with_method(p, privacy=NoPrivacy(i_accept_disclosure=True)),
+    "[run] method was horizontal, now whole trees": lambda p: replace(p, method=WholeTrees()),
     "": lambda p: p,
 }
 

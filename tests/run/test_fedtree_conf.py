@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow.agreement.options import NoPrivacy
 from hedgerow.cli import app
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.model.file import load_model
@@ -58,7 +59,7 @@ def test_a_file_without_parameters_has_fedtrees_defaults(tmp_path: Path) -> None
     params = run.params
     assert (params.n_estimators, params.max_depth, params.max_bin, params.learning_rate) == (40, 6, 32, 1.0)
     assert (params.reg_lambda, params.gamma, params.min_child_weight, params.random_state) == (1.0, 1.0, 1.0, 42)
-    assert (run.method, run.goal.objective, run.data.task) == ("horizontal", "squared", "regress")
+    assert (run.method.word, run.goal.objective, run.data.task) == ("horizontal", "squared", "regress")
     assert (run.data.format, run.data.absent, run.data.label) == ("libsvm", "missing", None)
     assert [entry.name for entry in run.parties] == ["party1", "party2"]
 
@@ -80,7 +81,7 @@ def test_every_parameter_of_the_trees_is_taken_over_also_by_its_other_names(tmp_
     [("horizontal", "horizontal"), ("ensemble", "bagging"), ("solo", "alone"), ("centralized", "pooled")],
 )
 def test_modes_are_methods(tmp_path: Path, mode: str, method: str) -> None:
-    assert read(tmp_path, TWO + f"mode={mode}\n").method == method
+    assert read(tmp_path, TWO + f"mode={mode}\n").method.word == method
 
 
 @pytest.mark.parametrize("objective", ["binary:logistic", "reg:logistic", "multi:softmax", "multi:softprob"])
@@ -93,25 +94,25 @@ def test_objectives_of_classes_are_classifications(tmp_path: Path, objective: st
     ("word", "cuts"), [("server", "counts"), ("party", "local"), ("client_pre", "local"), ("client_post", "local")]
 )
 def test_whoever_proposes_splits_decides_the_cut_points(tmp_path: Path, word: str, cuts: str) -> None:
-    assert read(tmp_path, THREE + f"propose_split={word}\n").privacy.cut_points == cuts
+    assert read(tmp_path, THREE + f"propose_split={word}\n").method.cut_points == cuts
 
 
 def test_no_privacy_is_taken_as_consent_and_it_is_said(tmp_path: Path) -> None:
     run = read(tmp_path, TWO)
-    assert (run.privacy.protection, run.privacy.i_accept_disclosure) == ("plain", True)
+    assert run.method.privacy == NoPrivacy(i_accept_disclosure=True)
     assert any("privacy_tech=none is taken as consent" in sentence for sentence in run.notes)
 
 
 def test_secure_aggregation_of_two_parties_runs_and_the_leak_is_said(tmp_path: Path) -> None:
     run = read(tmp_path, TWO + "privacy_tech=sa\n")
-    assert run.plan(members(run.names)[0]).allow_two
+    assert run.plan(members(run.names)[0]).method.allow_two
     assert any("learns the other's" in sentence for sentence in run.notes)
 
 
 def test_encryption_of_rows_is_opened_by_the_first_party_and_it_is_said(tmp_path: Path) -> None:
     run = read(tmp_path, THREE.replace("=sa", "=he"))
     plan = run.plan(members(run.names)[0])
-    assert (plan.protection, plan.opener) == ("lattice", "party1")
+    assert (plan.method.protection, plan.opener) == ("lattice", "party1")
     assert any("party1 opens the sums over all parties" in sentence for sentence in run.notes)
 
 
@@ -231,12 +232,12 @@ def test_data_must_be_named_and_fit_the_number_of_parties(tmp_path: Path) -> Non
         read(tmp_path, "n_trees=3\n")
     with pytest.raises(ParameterError, match="data names 1 file for 2 parties"):
         read(tmp_path, "data=all\n")
-    assert read(tmp_path, "data=all\nmode=centralized\n").method == "pooled"
+    assert read(tmp_path, "data=all\nmode=centralized\n").method.word == "pooled"
 
 
 def test_remarks_and_repeated_lines_are_no_matter(tmp_path: Path) -> None:
     run = read(tmp_path, "# all of it\n\n" + TWO + "n_trees=3  # few\nnum_round=3\nprivacy_tech = sa\n")
-    assert (run.params.n_estimators, run.privacy.protection) == (3, "masked")
+    assert (run.params.n_estimators, run.method.protection) == (3, "masked")
     with pytest.raises(RunError, match="No such file"):
         open_run(tmp_path / "none.conf")
 
@@ -246,15 +247,15 @@ def test_remarks_and_repeated_lines_are_no_matter(tmp_path: Path) -> None:
 
 def test_one_file_is_cut_by_columns(tmp_path: Path) -> None:
     run = read(tmp_path, "data=all\npartition_mode=vertical\nmode=vertical\nn_parties=3\nobjective=binary:logistic\n")
-    assert (run.method, run.active, run.names) == ("vertical", "party1", ("party1", "party2", "party3"))
-    assert run.privacy.protection == "plain"
+    assert (run.method.word, run.active, run.names) == ("vertical", "party1", ("party1", "party2", "party3"))
+    assert run.method.protection == "plain"
     assert any("taken as consent: passive parties read every gradient" in sentence for sentence in run.notes)
     assert any("is taken for partition=1" in sentence for sentence in run.notes)
 
 
 def test_encryption_is_the_lattice_and_its_keys_are_not_paillier_s(tmp_path: Path) -> None:
     run = read(tmp_path, TWO + "mode=vertical\nprivacy_tech=he\nkey_length=512\n")
-    assert (run.active, run.privacy.protection) == ("party1", "lattice")
+    assert (run.active, run.method.protection) == ("party1", "lattice")
     assert any("key_length has no effect: it is the length of Paillier keys" in sentence for sentence in run.notes)
     assert any("lattice encryption" in sentence for sentence in run.notes)
 

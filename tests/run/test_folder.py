@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from federated import Federation, params_of, same, two_class
+from federated import Federation, params_of, same, two_class, with_method
+from hedgerow.agreement.options import Horizontal
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.errors import RunError
@@ -22,7 +23,7 @@ from hedgerow.trees.forest import Forest
 
 FOLLOW = Goal(follow=True, eval_metric="auc")
 PLAN = msgspec.json.encode({"members": [{"name": "a", "fingerprint": "a"}], "params": {"max_depth": 3}})
-ABOUT = About("a run", "simulation", "driver", "horizontal", PLAN, {"a": "00"})
+ABOUT = About("a run", "simulation", "driver", Horizontal(), PLAN, {"a": "00"})
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_a_checkpoint_of_another_plan_is_refused(tmp_path, trained):
     fed, _, states = trained
     written(tmp_path / "checkpoint", fed.plan, states[:2])
     with pytest.raises(RunError, match=f"another plan, of the hash {fed.plan.digest.hex()[:12]}"):
-        Checkpoint(tmp_path / "checkpoint", replace(fed.plan, party_share=0.9))
+        Checkpoint(tmp_path / "checkpoint", with_method(fed.plan, party_share=0.9))
 
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, trained, monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from federated import Federation, labels, params_of, values
+from federated import Federation, labels, method_of, params_of, values
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data import partition
@@ -33,7 +33,7 @@ def ratio(tables, tree_params=None, goal=Goal(), **plan):  # noqa: B008
     if plan.get("method") == "vertical":
         plan["active"] = next(iter(tables))
     fed = Federation(tables, tree_params or params(), goal, **plan)
-    by_columns = fed.plan.method == "vertical"
+    by_columns = bool(fed.plan.active)
     shape = Shape.by_columns(tables, fed.plan) if by_columns else Shape.of(list(tables.values()), fed.plan)
     fed.run()
     return cost(fed.plan, shape).total / sum(len(heard.frame) for heard in fed.heard)
@@ -123,5 +123,5 @@ PLANS = {
 @pytest.mark.parametrize("what", PLANS)
 def test_the_bytes_of_a_key_are_those_of_one_that_is_made(what):
     who = tuple(Member(name, name) for name in "ab")
-    plan = Plan("a test", who, Goal(), TreeParams(), method="vertical", active="a", **PLANS[what])
+    plan = Plan("a test", who, Goal(), TreeParams(), method_of("vertical", active="a", **PLANS[what]))
     assert key_bytes(plan) == len(cipher_of(plan).new_key(1, slots=False).public.encode())

@@ -107,7 +107,7 @@ def test_both_sides_keep_a_manifest_and_a_log_that_holds(world):
     for place, who in (("asks", "alice"), *((f"answers-{name}", name) for name in PASSIVE)):
         kept = json.loads((world.folder / place / "manifest.json").read_text())
         assert (kept["status"], kept["method"], kept["who"], kept["rows"]) == ("finished", "predict", who, 200)
-        assert json.loads(kept["plan"])["model"] == world.model.ownership.model
+        assert json.loads(kept["plan"])["method"]["model"] == world.model.ownership.model
         assert any("path of every row" in sentence for sentence in kept["leaks"])
         assert audit.verify(world.folder / place / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
         told = {line["field"]: line["how"] for line in kept["known"] if line["message"] == "AskKnown"}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow.agreement.options import WholeTrees
 from hedgerow.agreement.plan import Member
 from hedgerow.cli import app
 from hedgerow.errors import DataError, ParameterError, RunError
@@ -36,8 +37,8 @@ def party(name: str, more: str = "") -> str:
 
 def test_a_run_file_of_a_few_lines_has_the_safe_choices(tmp_path: Path) -> None:
     run = read(tmp_path, WHOLE)
-    assert (run.name, run.method, run.folder) == ("credit", "horizontal", tmp_path / "runs" / "credit")
-    assert (run.privacy.protection, run.privacy.on_loss, run.privacy.cut_points) == ("masked", "wait", "counts")
+    assert (run.name, run.method.word, run.folder) == ("credit", "horizontal", tmp_path / "runs" / "credit")
+    assert (run.method.protection, run.method.on_loss, run.method.cut_points) == ("masked", "wait", "counts")
     assert run.params.min_cut_rows == 50
     assert run.names == ("party1", "party2", "party3", "party4", "party5")
     assert run.goal.objective is None
@@ -77,7 +78,8 @@ def test_every_parameter_reaches_the_plan(tmp_path: Path) -> None:
     assert (plan.params.min_cut_rows, plan.params.monotone_constraints) == (9, (1, 0, -1))
     assert (plan.goal.objective, plan.goal.parameter, plan.goal.base_score) == ("tweedie", 1.3, 2.0)
     assert (plan.goal.eval_metric, plan.goal.early_stopping_rounds, plan.goal.follow) == ("mae", 3, True)
-    assert (plan.on_loss, plan.party_share, plan.cut_points, plan.columns) == ("continue", 0.6, "local", "all")
+    method = plan.method
+    assert (method.on_loss, method.party_share, method.cut_points, method.columns) == ("continue", 0.6, "local", "all")
 
 
 def test_a_random_forest_has_the_defaults_of_one_and_says_which_columns_a_node_sees(tmp_path: Path) -> None:
@@ -89,14 +91,14 @@ def test_a_random_forest_has_the_defaults_of_one_and_says_which_columns_a_node_s
 
 def test_two_masked_parties_run_in_a_simulation_and_it_is_said_what_they_learn(tmp_path: Path) -> None:
     run = read(tmp_path, WHOLE.replace("parties = 5", "parties = 2"))
-    assert run.plan(members(run.names)[0]).allow_two
+    assert run.plan(members(run.names)[0]).method.allow_two
     assert any("learns the other's" in sentence for sentence in run.notes)
 
 
 def test_whole_trees_have_a_plan_without_protection_and_it_is_said(tmp_path: Path) -> None:
     run = read(tmp_path, WHOLE.replace("[data]", 'method = "bagging"\n[data]'))
     plan = run.plan(members(run.names)[0])
-    assert (plan.method, plan.protection) == ("bagging", "plain")
+    assert plan.method == WholeTrees("bagging")
     assert any("Whole trees" in sentence for sentence in run.notes)
 
 
@@ -126,7 +128,7 @@ def test_two_real_masked_parties_must_be_accepted(tmp_path: Path) -> None:
     two = REAL.replace(f'[[party]]\nname = "carol"\nfingerprint = "{"c" * 64}"\n', "")
     with pytest.raises(ParameterError, match="accept it with allow_two"):
         read(tmp_path, two)
-    assert read(tmp_path, two + "[privacy]\nallow_two = true\n").real_plan().allow_two
+    assert read(tmp_path, two + "[privacy]\nallow_two = true\n").real_plan().method.allow_two
 
 
 @pytest.mark.parametrize(

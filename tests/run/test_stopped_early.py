@@ -10,6 +10,7 @@ from test_folder import ABOUT
 from test_train_run import Stopped, forest_in, hedgerow, named, party_files, run_file, stopping_after, train
 from test_vertical_parties import ALLOWED, PASSIVE
 
+from hedgerow.agreement.options import Horizontal
 from hedgerow.errors import PrivacyError, RunError
 from hedgerow.protocols.session.journal import MOST_TIMES, Journal
 from hedgerow.protocols.session.owner_ledger import WRONG, Ledger
@@ -99,12 +100,12 @@ def test_a_run_with_a_complete_tree_is_never_begun_anew(tmp_path):
 def test_a_folder_in_which_a_process_is_at_work_is_not_moved(tmp_path):
     running = open_folder(tmp_path / "run", ABOUT, False)
     with pytest.raises(RunError, match="in use by another process"):
-        open_folder(tmp_path / "run", About("a run", "simulation", "driver", "horizontal", b"{}"), False)
+        open_folder(tmp_path / "run", About("a run", "simulation", "driver", Horizontal(), b"{}"), False)
     running.close()
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
-PARTY = About("a run", "party", "bob", "horizontal", b'{"members": []}')
+PARTY = About("a run", "party", "bob", Horizontal(), b'{"members": []}')
 
 
 def joined(folder, *sent):

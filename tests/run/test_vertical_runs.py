@@ -65,27 +65,27 @@ def two_files(folder: Path, n: int = 200) -> None:
 def test_a_vertical_run_file_of_a_few_lines_has_the_safe_choices(tmp_path):
     run = read(tmp_path, WHOLE)
     plan = run.plan(members(run.names)[0])
-    assert (plan.method, plan.protection, plan.active) == ("vertical", "lattice", "party1")
+    assert (plan.method.word, plan.method.protection, plan.active) == ("vertical", "lattice", "party1")
     assert plan.answering == ("party2", "party3")
     assert plan.params.min_cut_rows == 50
 
 
 def test_paillier_has_keys_of_3072_bits_unless_it_is_said(tmp_path):
     text = WHOLE + '[privacy]\nprotection = "paillier"\n'
-    assert read(tmp_path, text).plan(members(["party1", "party2", "party3"])[0]).key_bits == 3072
-    assert read(tmp_path, text + "key_bits = 2048\n").privacy.key_bits == 2048
+    assert read(tmp_path, text).plan(members(["party1", "party2", "party3"])[0]).method.privacy.bits == 3072
+    assert read(tmp_path, text + "key_bits = 2048\n").method.privacy.bits == 2048
 
 
 def test_the_link_reaches_the_plan(tmp_path):
     run = read(tmp_path, WHOLE + "[privacy]\nlink_mbit = 100\n")
-    assert run.plan(members(run.names)[0]).link_mbit == 100
+    assert run.plan(members(run.names)[0]).method.privacy.link_mbit == 100
 
 
 def test_what_a_round_uses_and_what_happens_to_a_lost_party_reach_the_plan(tmp_path):
     text = WHOLE + '[privacy]\nlocal_trees = 3\nparty_share = 0.5\non_loss = "continue"\n'
     run = read(tmp_path, text + "[trees]\nmin_child_rows = 5\n")
     plan = run.plan(members(run.names)[0])
-    assert (plan.local_trees, plan.party_share, plan.on_loss) == (3, 0.5, "continue")
+    assert (plan.method.local_trees, plan.method.party_share, plan.method.on_loss) == (3, 0.5, "continue")
     said_of = " ".join(leaks(plan))
     assert "Of the first 3 rounds of trees passive parties learn only that they were grown" in said_of
     assert "which passive parties are drawn" in said_of

@@ -1,27 +1,47 @@
-"""How a model is trained over several parties' tables: options as objects, insecure ones looking it."""
+"""How parties train or predict together: one frozen object for each method, which a plan carries.
 
-from dataclasses import dataclass
+A user writes it in Python, a run file parses to it, and it is part of the text that every party signs. It checks itself
+and answers, in `Method`'s words, what the rest of the program asks of any method. What is built for a method stands in
+one table each, by its class: roles in `protocols.party`, costs in `run.forecast.cost`, disclosures in
+`run.forecast.disclosures`.
+"""
+
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from hedgerow.agreement.plan import Align, ColumnNames, CutPoints, Protection
+import msgspec
+
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.paillier.cipher import Paillier
 
+if TYPE_CHECKING:
+    from hedgerow.agreement.plan import Plan
 
-@dataclass(frozen=True)
-class SecureAggregation:
+FEWEST_MASKED = 3
+"""Below this a party learns the others' sums: its own part subtracted leaves one other's."""
+
+MOST_IDS = 10_000_000
+"""Ids of one party that are aligned; with many more, a set could hold every id that there can be."""
+
+DEEPEST_HIDDEN = 12
+"""Levels of a tree with hidden rows: each has twice the nodes of the one above it, in every tree."""
+
+CutPoints = Literal["counts", "local"]
+Columns = Literal["shared", "all"]
+ColumnNames = Literal["open", "private"]
+Align = Literal["given", "private"]
+OnLoss = Literal["wait", "continue"]
+Order = Literal["bagging", "sequential"]
+PREDICT = "predict"
+
+
+class SecureAggregation(msgspec.Struct, frozen=True, tag="masked"):
     """Masks: the driver sees sums over all parties, and no party's own."""
 
-    @property
-    def protection(self) -> Protection:
-        """The plan's word for it."""
-        return "masked"
 
-
-@dataclass(frozen=True)
-class NoPrivacy:
+class NoPrivacy(msgspec.Struct, frozen=True, tag="plain"):
     """Nothing is hidden; to be accepted in words.
 
     The driver sees every party's own sums, from which rows can be reconstructed. In a vertical federation the passive
@@ -38,78 +58,378 @@ class NoPrivacy:
                 "say NoPrivacy(i_accept_disclosure=True) if that is meant."
             )
 
+
+Privacy = SecureAggregation | Lattice | Paillier | NoPrivacy
+
+
+class Method(msgspec.Struct, frozen=True, tag_field="kind"):
+    """What can be asked of every method; each answers otherwise where it has such a thing."""
+
     @property
-    def protection(self) -> Protection:
-        """The plan's word for it."""
-        return "plain"
+    def word(self) -> str:
+        """What a run file calls it."""
+        raise NotImplementedError
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """What hides sums or gradients; None where there are none."""
+        return None
+
+    @property
+    def active(self) -> str | None:
+        """The party that has the labels and drives."""
+        return None
+
+    @property
+    def opener(self) -> str:
+        """The party that decrypts sums and chooses the cuts, where the driver does not."""
+        return ""
+
+    @property
+    def party_share(self) -> float:
+        """The share of parties drawn for each tree; of a vertical run, of passive ones."""
+        return 1.0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on without a party that is lost."""
+        return False
+
+    @property
+    def aligns(self) -> bool:
+        """Whether common rows are found by private set intersection."""
+        return False
+
+    @property
+    def hidden_rows(self) -> bool:
+        """Whether passive parties are kept from learning which rows share a node; see `vertical.hidden_active`."""
+        return False
+
+    @property
+    def private_names(self) -> bool:
+        """Whether the name of a column that not all have stays unknown to everybody else."""
+        return False
+
+    @property
+    def local_cuts(self) -> bool:
+        """Whether cut points are merged from the parties' own quantiles."""
+        return False
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether a column that not all have is used, absent values being missing."""
+        return False
+
+    @property
+    def allow_few_columns(self) -> bool:
+        """Whether fewer than half of the columns of the party that has most may be left."""
+        return False
+
+    @property
+    def allow_two(self) -> bool:
+        """Whether two parties may hide their sums, of which each, or the opener, then learns the other's."""
+        return False
+
+    @property
+    def only_sums(self) -> bool:
+        """Whether sums over all parties are opened and no party's own, so that too few parties would show them."""
+        return False
+
+    @property
+    def plain(self) -> bool:
+        """Whether what could be hidden is not."""
+        return isinstance(self.privacy, NoPrivacy)
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether sums or gradients are encrypted."""
+        return isinstance(self.privacy, Lattice | Paillier)
+
+    @property
+    def protection(self) -> str:
+        """A run file's word for the privacy; empty where there is nothing to hide."""
+        return "" if self.privacy is None else str(self.privacy.__struct_config__.tag)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether parties grow whole trees one after the other."""
+        return False
+
+    @property
+    def masked(self) -> bool:
+        """Whether sums are hidden by masks."""
+        return isinstance(self.privacy, SecureAggregation)
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse what the rest of the plan contradicts."""
+
+    def warnings(self, n_parties: int) -> tuple[str, ...]:  # noqa: ARG002  # what a method shows may depend on it
+        """What so many parties learn of each other that a user might not expect, in sentences."""
+        return ()
 
 
-@dataclass(frozen=True)
-class Horizontal:
+class Horizontal(Method, frozen=True, tag="horizontal"):
     """Same columns, different rows: trees grown from sums over all parties.
 
     `cut_points` are found from masked counts, or ("local") merged from the parties' own quantiles as FedTree does;
     `columns` are those all parties share, or "all"; fewer than half of those of the party that has most are refused
     without `allow_few_columns`; with `column_names="private"` a name that not all have stays
     unknown to everybody else; `party_share` is the share of parties drawn for each tree.
-    With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that opens and chooses.
+    With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that decrypts and chooses.
+    With `on_loss="continue"` a run goes on without a party that is lost; two parties take `allow_two`, because each
+    learns the other's sums, or the opener does (a simulation takes it for granted, and says so).
     """
 
     privacy: SecureAggregation | Lattice | Paillier | NoPrivacy = SecureAggregation()
     cut_points: CutPoints = "counts"
-    columns: Literal["shared", "all"] = "shared"
+    columns: Columns = "shared"
     party_share: float = 1.0
     opener: str = ""
     column_names: ColumnNames = "open"
     allow_few_columns: bool = False
+    on_loss: OnLoss = "wait"
+    allow_two: bool = False
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (SecureAggregation, Lattice, Paillier, NoPrivacy))
-        _check_words(self, cut_points=get_args(CutPoints), columns=("shared", "all"))
-        _check_words(self, column_names=get_args(ColumnNames), allow_few_columns=(True, False))
+        _check_words(self, cut_points=get_args(CutPoints), columns=get_args(Columns), on_loss=get_args(OnLoss))
+        _check_words(self, column_names=get_args(ColumnNames), allow_few_columns=(True, False), allow_two=(True, False))
         _check_numbers(self, party_share=Real)
+        _check_share(self.party_share)
         if not isinstance(self.opener, str):
             raise ParameterError(f"opener must be the name of a party; it is {_shown(self.opener)}.")
 
+    @property
+    def word(self) -> str:
+        """What a run file calls it."""
+        return "horizontal"
 
-@dataclass(frozen=True)
-class WholeTrees:
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on without a party that is lost."""
+        return self.on_loss == "continue"
+
+    @property
+    def private_names(self) -> bool:
+        """Whether the name of a column that not all have stays unknown to everybody else."""
+        return self.column_names == "private"
+
+    @property
+    def local_cuts(self) -> bool:
+        """Whether cut points are merged from the parties' own quantiles."""
+        return self.cut_points == "local"
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether a column that not all have is used, absent values being missing."""
+        return self.columns == "all"
+
+    @property
+    def only_sums(self) -> bool:
+        """Sums over all parties are opened and no party's own, unless nothing is hidden."""
+        return not self.plain
+
+    def warnings(self, n_parties: int) -> tuple[str, ...]:
+        """What two parties learn of each other."""
+        if not self.only_sums or self.drawn(n_parties) != 2:
+            return ()
+        one = self.opener or "each"
+        return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)
+
+    def drawn(self, present: int) -> int:
+        """How many of the present parties take part in a tree."""
+        return max(1, round(self.party_share * present))
+
+    def allowing_two(self, n_parties: int) -> "Horizontal":
+        """The same where all parties are simulated by one user, who may see what two would learn of each other."""
+        return msgspec.structs.replace(self, allow_two=self.only_sums and self.drawn(n_parties) == 2)
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse parties, names and sums that contradict each other."""
+        self._check_names(len(plan.members))
+        self._check_opener(plan.names)
+        if self.only_sums:
+            self._check_sums(plan)
+
+    def _check_names(self, n_parties: int) -> None:
+        if not self.private_names:
+            return
+        if n_parties < 2:
+            raise ParameterError("Names of columns are aligned between two or more parties of a horizontal run only.")
+        if self.opener:
+            raise ParameterError("Names of columns are not aligned in a run that has an opener; leave one of them out.")
+        if self.all_columns:
+            raise ParameterError('A name that not all parties have stays unknown; use columns = "shared".')
+        if self.goes_on:
+            raise ParameterError('Names of columns are aligned between all parties; use on_loss = "wait".')
+
+    def _check_opener(self, names: Sequence[str]) -> None:
+        if not self.encrypted:
+            if self.opener:
+                raise ParameterError(
+                    "Only a horizontal run with encryption has an opener; leave it out, or use lattice or paillier."
+                )
+            return
+        if not self.opener:
+            raise ParameterError(
+                "A horizontal run with encryption needs an opener: the party that decrypts the sums and chooses the "
+                f"cuts; name one of {', '.join(names)}."
+            )
+        if self.opener not in names:
+            raise ParameterError(
+                f"The opener {self.opener!r} is not among the parties; it decrypts the sums, name one of them."
+            )
+        link = isinstance(self.privacy, Lattice) and self.privacy.link_mbit is not None
+        for name, is_set in (('cut_points = "local"', self.local_cuts), ("link_mbit", link)):
+            if is_set:
+                raise ParameterError(f"A horizontal run with encryption does not go with {name}; leave it out.")
+
+    def _check_sums(self, plan: "Plan") -> None:
+        what = "Encryption" if self.opener else "Secure aggregation"
+        if plan.params.average and plan.sets_change:
+            raise ParameterError(
+                "All trees of a random forest have the same gradients, so sums over different sets of parties would "
+                'show single parties\' sums; use party_share = 1 and on_loss = "wait".'
+            )
+        drawn = self.drawn(len(plan.members))
+        if len(plan.members) == 1:
+            raise ParameterError(f"{what} needs at least 3 parties; there is one, with nobody to hide among.")
+        if drawn < 2 or (drawn == 2 and not self.allow_two):
+            raise ParameterError(
+                f"{what} of {drawn} parties a tree shows {'the opener' if self.opener else 'each'} the other's sums; "
+                f"take at least {FEWEST_MASKED}, or accept it with allow_two."
+            )
+
+
+class WholeTrees(Method, frozen=True, tag="whole trees"):
     """Baselines of the literature: each party grows trees on its own rows, and the trees are shared.
 
     `order` is "bagging" (all at once, averaged) or "sequential" (in turn, each on what the trees before it left);
-    `allow_few_columns` is as for `Horizontal`.
+    `columns` and `allow_few_columns` are as for `Horizontal`.
     """
 
-    order: Literal["bagging", "sequential"] = "bagging"
+    order: Order = "bagging"
     allow_few_columns: bool = False
+    columns: Columns = "shared"
 
     def __post_init__(self) -> None:
-        _check_words(self, order=("bagging", "sequential"), allow_few_columns=(True, False))
+        _check_words(self, order=get_args(Order), allow_few_columns=(True, False), columns=get_args(Columns))
+
+    @property
+    def word(self) -> str:
+        """What a run file calls it."""
+        return self.order
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether parties grow their trees one after the other."""
+        return self.order == "sequential"
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether a column that not all have is used, absent values being missing."""
+        return self.columns == "all"
+
+    def warnings(self, n_parties: int) -> tuple[str, ...]:  # noqa: ARG002  # of however many
+        """What whole trees show."""
+        return ("Whole trees of each party are shared, with sums over its own rows in their leaves.",)
 
 
-@dataclass(frozen=True)
-class Vertical:
+class Vertical(Method, frozen=True, tag="vertical"):
     """Same rows, different columns: the active party, which has the labels, grows trees over everybody's columns.
 
     `active` names it; without a name it is the one party whose table has labels. `align` says whether rows are the same
-    everywhere and in order ("given"), or found by their ids ("private"); None: found, where they are not the same. The
-    first `local_trees` rounds are grown from its own columns only; `party_share` is the share of passive parties that
-    each later tree asks. With `hidden_rows` the others do not learn which rows share a node, at several times the cost.
+    everywhere and in order ("given"), or found by their ids ("private"), of which each party brings at most `most_ids`;
+    None: found, where they are not the same. The first `local_trees` rounds are grown from its own columns only;
+    `party_share` is the share of passive parties that each later tree asks. With `hidden_rows` the others do not learn
+    which rows share a node, at several times the cost. With `on_loss="continue"` a run goes on without the columns of a
+    party that is lost.
     """
 
-    privacy: Lattice | Paillier | NoPrivacy = Lattice()  # noqa: RUF009  # frozen
+    privacy: Lattice | Paillier | NoPrivacy = Lattice()
     active: str | None = None
     align: Align | None = None
     local_trees: int = 0
     party_share: float = 1.0
     hidden_rows: bool = False
+    on_loss: OnLoss = "wait"
+    most_ids: int = MOST_IDS
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
-        _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False))
-        _check_numbers(self, party_share=Real, local_trees=Integral)
+        _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False), on_loss=get_args(OnLoss))
+        _check_numbers(self, party_share=Real, local_trees=Integral, most_ids=Integral)
+        _check_share(self.party_share)
         if not isinstance(self.active, str | None):
             raise ParameterError(f"active must be the name of a party, or None; it is {_shown(self.active)}.")
+        if not 1 <= self.most_ids <= MOST_IDS:
+            raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
+
+    @property
+    def word(self) -> str:
+        """What a run file calls it."""
+        return "vertical"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on without the columns of a party that is lost."""
+        return self.on_loss == "continue"
+
+    @property
+    def aligns(self) -> bool:
+        """Whether common rows are found by private set intersection."""
+        return self.align == "private"
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse parties and trees that contradict each other."""
+        if self.active not in plan.names:
+            raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
+        if self.align is None:
+            raise ParameterError("The plan of a vertical run says whether its rows are aligned; set align.")
+        if len(plan.members) < 2:
+            raise ParameterError("A vertical run needs a passive party beside the active one.")
+        rounds = plan.params.n_estimators
+        if not 0 <= self.local_trees < rounds:
+            raise ParameterError(
+                f"local_trees must be from 0 to below n_estimators, {rounds}; it is {self.local_trees!r}."
+            )
+        if self.hidden_rows:
+            self._check_hidden(plan)
+
+    def _check_hidden(self, plan: "Plan") -> None:
+        if self.plain:
+            raise ParameterError(
+                "Without encryption a passive party reads which rows of a node have gradients, so hidden_rows would "
+                "hide nothing; use lattice or paillier."
+            )
+        if self.goes_on:
+            raise ParameterError('A run with hidden_rows does not go on without a lost party; use on_loss = "wait".')
+        if plan.params.min_child_rows > 1:
+            raise ParameterError(
+                "With hidden_rows no passive party can count the rows of a node; use min_child_rows = 1."
+            )
+        if plan.params.max_depth > DEEPEST_HIDDEN:
+            raise ParameterError(
+                f"With hidden_rows every level is as wide as it can be, 2^max_depth nodes in all; use a max_depth of "
+                f"at most {DEEPEST_HIDDEN}."
+            )
+
+
+class Prediction(Method, frozen=True, tag=PREDICT):
+    """A vertical model's parties predict: `active` asks the others, each of which has its part of `model` (its id)."""
+
+    active: str
+    model: str
+
+    @property
+    def word(self) -> str:
+        """What a run's folder calls it."""
+        return PREDICT
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse a prediction without an active party, or of no model."""
+        if self.active not in plan.names or not self.model:
+            raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
 
 
 Federation = Horizontal | Vertical | WholeTrees
@@ -128,7 +448,7 @@ def _check_kind(name: str, given: object, kinds: tuple[type, ...], more: str = "
         raise ParameterError(f"{name} must be {allowed}{more}; it is {_shown(given)}.")
 
 
-def _check_words(own: object, **allowed: tuple[object, ...]) -> None:
+def _check_words(own: Method, **allowed: tuple[object, ...]) -> None:
     for name, words in allowed.items():
         given = getattr(own, name)
         if not any(given is word or (isinstance(given, str) and given == word) for word in words):
@@ -137,12 +457,19 @@ def _check_words(own: object, **allowed: tuple[object, ...]) -> None:
             raise ParameterError(f"{name} must be {choice}; it is {_shown(given)}.")
 
 
-def _check_numbers(own: object, **kinds: type) -> None:
+def _check_numbers(own: Method, **kinds: type) -> None:
+    """Refuse anything else than numbers; keep them as a plan's text has them, so that all read the same."""
     for name, kind in kinds.items():
         given = getattr(own, name)
         if not isinstance(given, kind) or isinstance(given, bool):
             what = "a whole number" if kind is Integral else "a number"
             raise ParameterError(f"{name} must be {what}; it is {_shown(given)}.")
+        msgspec.structs.force_setattr(own, name, (int if kind is Integral else float)(cast(Any, given)))
+
+
+def _check_share(party_share: float) -> None:
+    if not 0 < party_share <= 1:
+        raise ParameterError(f"party_share must be above 0 and at most 1; it is {party_share!r}.")
 
 
 def _shown(given: object) -> str:
@@ -150,21 +477,35 @@ def _shown(given: object) -> str:
     return f"the class {given.__name__}, which is not called" if isinstance(given, type) else repr(given)
 
 
-__all__ = [
-    "FEW_BITS",
-    "LEAST_CUT_ROWS",
-    "Federation",
-    "Horizontal",
-    "Lattice",
-    "NoPrivacy",
-    "Paillier",
-    "SecureAggregation",
-    "Vertical",
-    "WholeTrees",
-    "check_federation",
-]
 LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
 FEW_BITS = 8
 """Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
 `benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""
+
+__all__ = [
+    "DEEPEST_HIDDEN",
+    "FEWEST_MASKED",
+    "FEW_BITS",
+    "LEAST_CUT_ROWS",
+    "MOST_IDS",
+    "PREDICT",
+    "Align",
+    "ColumnNames",
+    "Columns",
+    "CutPoints",
+    "Federation",
+    "Horizontal",
+    "Lattice",
+    "Method",
+    "NoPrivacy",
+    "OnLoss",
+    "Order",
+    "Paillier",
+    "Prediction",
+    "Privacy",
+    "SecureAggregation",
+    "Vertical",
+    "WholeTrees",
+    "check_federation",
+]

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.agreement.options import FEWEST_MASKED, Horizontal, Paillier, Prediction, Vertical, WholeTrees
+from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PolicyError
 
 
@@ -65,29 +66,25 @@ class Policy:
         """Refuse a plan that these rules do not allow, with the rule's name."""
         if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
-        if plan.method == "predict":
+        if isinstance(plan.method, Prediction):
             if not self.allow_prediction:
                 raise PolicyError("The run predicts, which this party's policy refuses (allow_prediction).")
             return
-        whole = plan.method in ("bagging", "sequential")
+        whole = isinstance(plan.method, WholeTrees)
         refused = [
             (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
-            (not whole and plan.protection == "plain" and not self.allow_plain, "has no protection", "allow_plain"),
-            (
-                not whole and plan.cut_points == "local" and not self.allow_local_cuts,
-                "shows quantiles",
-                "allow_local_cuts",
-            ),
-            (self._weak(plan), f"has keys of only {plan.key_bits} bits", "min_key_bits"),
+            (plan.method.plain and not self.allow_plain, "has no protection", "allow_plain"),
+            (plan.method.local_cuts and not self.allow_local_cuts, "shows quantiles", "allow_local_cuts"),
+            (self._weak(plan), f"has keys of only {_key_bits(plan)} bits", "min_key_bits"),
             (self._unknown_opener(plan), f"lets {plan.opener!r} open the sums", "openers"),
-            (plan.on_loss == "continue" and not self.allow_continue, "goes on without a lost party", "allow_continue"),
-            (plan.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
+            (plan.goes_on and not self.allow_continue, "goes on without a lost party", "allow_continue"),
+            (plan.method.party_share < 1 and not self.allow_party_sampling, "samples parties", "allow_party_sampling"),
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
             (self._few_after_losses(plan), "may grow trees from three parties after a loss", "fewest_parties"),
             (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
             (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
             (
-                plan.hidden_rows and self.min_child_rows > 1,
+                plan.method.hidden_rows and self.min_child_rows > 1,
                 "hides nodes, so that their sizes cannot be checked",
                 "min_child_rows",
             ),
@@ -99,25 +96,30 @@ class Policy:
 
     def fewest(self, plan: Plan) -> int:
         """The fewest parties over which this owner gives a part of a sum, masked or sealed."""
-        return 2 if self.allow_two and plan.allow_two else max(self.fewest_parties, FEWEST_MASKED)
+        return 2 if self.allow_two and plan.method.allow_two else max(self.fewest_parties, FEWEST_MASKED)
 
     def _too_few(self, plan: Plan) -> bool:
         return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
 
     def _few_after_losses(self, plan: Plan) -> bool:
         """Drawn parties that are lost are not replaced, as long as three are left."""
-        shrinks = plan.only_sums and plan.party_share < 1 and plan.on_loss == "continue"
+        shrinks = plan.only_sums and plan.method.party_share < 1 and plan.goes_on
         return shrinks and self.fewest(plan) > FEWEST_MASKED
 
     def _weak(self, plan: Plan) -> bool:
-        return plan.protection == "paillier" and plan.key_bits < self.min_key_bits
+        return 0 < _key_bits(plan) < self.min_key_bits
 
     def _unknown_opener(self, plan: Plan) -> bool:
         return bool(plan.opener) and self.openers is not None and plan.opener not in self.openers
 
     def _too_fine(self, plan: Plan) -> bool:
-        by_counts = plan.method == "horizontal" and plan.cut_points == "counts"
-        return (by_counts or plan.method == "vertical") and plan.params.min_cut_rows < self.min_cut_rows
+        by_counts = isinstance(plan.method, Horizontal) and not plan.method.local_cuts
+        return (by_counts or isinstance(plan.method, Vertical)) and plan.params.min_cut_rows < self.min_cut_rows
+
+
+def _key_bits(plan: Plan) -> int:
+    """Bits of Paillier keys; 0 where there are none."""
+    return plan.method.privacy.bits if isinstance(plan.method.privacy, Paillier) else 0
 
 
 ALLOW_ALL = Policy(

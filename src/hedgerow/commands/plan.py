@@ -74,7 +74,7 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
         raise ParameterError("--rows goes with --columns, the columns of a passive party, in a vertical run.")
     if columns is not None:
         told = f"{columns} columns, every bin used, and two classes"
-        shown = f"{rows} rows, {told}; {agreed.protection} encryption" if agreed.active else told
+        shown = f"{rows} rows, {told}; {agreed.method.protection} encryption" if agreed.active else told
         return Shape.wide(columns, agreed.params.max_bin, rows), shown
     sources = [run.partition.data] if run.partition is not None else [entry.data for entry in run.parties]
     files = [source for source in sources if isinstance(source, Path)]
@@ -88,7 +88,7 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
     tables = party_tables(run).training
     if agreed.active:
         shape = Shape.by_columns(tables, agreed, threads_of(None))
-        which = "rows" if agreed.align == "given" else f"common rows of {shape.n_ids} of the mean party"
+        which = "rows" if not agreed.method.aligns else f"common rows of {shape.n_ids} of the mean party"
         return shape, f"the data at hand: {shape.n_rows} {which}, {shape.columns} columns of the mean passive party"
     _note_left_out(agreed, tables)
     shape = Shape.of(list(tables.values()), agreed, threads_of(None))
@@ -100,8 +100,8 @@ def _note_left_out(agreed: Plan, tables: Mapping[str, Table]) -> None:
     names = {party: table.names for party, table in tables.items()}
     lacking, sizes = dropped_columns.left_out(names), {party: len(own) for party, own in names.items()}
     common = len({name for own in names.values() for name in own}) - len(lacking)
-    if lacking and agreed.columns == "shared":
-        is_open = agreed.column_names == "open"
+    if lacking and not agreed.method.all_columns:
+        is_open = not agreed.method.private_names
         note(dropped_columns.told_driver(names) if is_open else dropped_columns.counted(sizes, common))
         dropped_columns.check_enough(agreed, sizes, common, lacking if is_open else ())
 

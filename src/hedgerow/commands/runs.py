@@ -15,9 +15,9 @@ from hedgerow.commands.progress_bar import live, size
 from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
+from hedgerow.run.file.options import Baseline
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
-from hedgerow.run.file.rules import BASELINES
 from hedgerow.run.folder.folder import MODEL, PART
 from hedgerow.run.folder.ledger_file import ledger_beside
 from hedgerow.run.real import train as real_run
@@ -96,7 +96,7 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
     if run.model is not None:
         check_writable(run.model)
     place = folder or run.folder
-    with _resumable(place, run.method not in BASELINES), live(run.params.n_estimators) as shown:
+    with _resumable(place, not isinstance(run.method, Baseline)), live(run.params.n_estimators) as shown:
         options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         outcome = local_run.train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import Agree, ClassLabel, Facts
@@ -100,7 +101,7 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
         for column in facts.columns:
             times[column.name] = times.get(column.name, 0) + 1
             merged[column.name] = _merged(merged.get(column.name, column), column, party)
-    kept = [c for name, c in merged.items() if plan.columns == "all" or times[name] == len(said)]
+    kept = [c for name, c in merged.items() if plan.method.all_columns or times[name] == len(said)]
     if not kept:
         raise DataError('The parties have no column in common; compare their headers, or use columns = "all".')
     names = names_of(said)
@@ -144,7 +145,7 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
     No columns where their names are aligned privately.
     """
     validated = valid is not None and valid.n_rows > 0
-    if plan.method == "vertical":
+    if isinstance(plan.method, Vertical):
         return Facts((), (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
@@ -153,7 +154,7 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         classes = distinct(own.labels)
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
-    columns = given(own, policy).columns if plan.column_names == "open" else ()
+    columns = given(own, policy).columns if not plan.method.private_names else ()
     absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
     weighted = any(table is not None and table.weights is not None for table in (own, valid))
     return Facts(columns, classes, weighted, absent, validated)
@@ -188,7 +189,7 @@ def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_class
         raise ProtocolError("The driver agrees on more classes or columns than there can be.")
     if (classes and numbers) or not set(own.classes) <= classes or not _in_order(request.classes):
         raise ProtocolError("The classes that the driver agreed on are not those of all parties.")
-    if len(names) < len(request.columns) or (plan.columns == "shared" and not names <= known.keys()):
+    if len(names) < len(request.columns) or (not plan.method.all_columns and not names <= known.keys()):
         raise ProtocolError("The columns that the driver agreed on are not those of all parties.")
     for column in request.columns:
         mine = known.get(column.name, column)

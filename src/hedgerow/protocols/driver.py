@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import Horizontal, Vertical
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Agree, Begin, Done, Facts, Farewell, Lead, Request, RoundGrown
 from hedgerow.corridor.wire import Corridor, encode
@@ -165,14 +166,14 @@ class _Run:
         facts: Mapping[str, Facts] = joining.introduce(
             group, joining.propose(group, driver.identity), self.state.attempt
         )
-        if plan.method == "vertical":
+        if isinstance(plan.method, Vertical):
             return self._vertical(group)
-        if plan.column_names == "private":
+        if plan.method.private_names:
             facts = private_columns.shared(group, facts, self.state.common, driver.log, driver.tell, driver.note)
         shared = self._agreed(facts)
         _told(group, Agree(shared.columns, shared.classes, shared.absent))
         self.state = replace(self.state, common=shared)
-        if plan.method != "horizontal":
+        if not isinstance(plan.method, Horizontal):
             model = whole_trees.grow(group, shared)
         else:
             model = self._led(group, shared) if plan.opener else self._grown(group, shared)
@@ -182,7 +183,7 @@ class _Run:
     def _agreed(self, facts: Mapping[str, Facts]) -> Common:
         """What all have in common; the driver is told what is left out, also where that is refused."""
         plan, lost = self.driver.plan, ""
-        if plan.columns == "shared" and plan.column_names == "open":
+        if not plan.method.all_columns and not plan.method.private_names:
             lost = dropped_columns.told_driver(columns.names_of(facts))
         if lost and plan.coordinator:  # a refusal, which real parties hear, names no column
             self.driver.note(lost)
@@ -195,7 +196,7 @@ class _Run:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
-        if group.plan.align == "private":
+        if group.plan.method.aligns:
             self.sets = self.sets or vertical_run.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
             own = vertical_run.aligned(group, self.sets, driver.note)
         if self.ready is None:
@@ -230,7 +231,7 @@ class _Run:
         try:
             _told(group, Farewell(encoded(model)))
         except PartyLost as loss:
-            if self.driver.plan.on_loss != "continue":
+            if not self.driver.plan.goes_on:
                 raise
             self.driver.tell(f"{loss} The others have the model.")
 
@@ -242,7 +243,7 @@ class _Run:
         driver, plan, common = self.driver, self.driver.plan, self.state.common
         left = tuple(party for party in self.present if party not in loss.parties)
         gone = not loss.parties & driver.corridor.transport.here()
-        if plan.method != "vertical" or plan.on_loss != "continue" or common is None or not left or not gone:
+        if not isinstance(plan.method, Vertical) or not plan.goes_on or common is None or not left or not gone:
             return False
         round_, names = self.state.forest.n_trees // loss_of(plan, common.classes).n_trees, tuple(sorted(loss.parties))
         self.state = replace(self.state, present=left, losses=(*self.state.losses, (round_, names)))

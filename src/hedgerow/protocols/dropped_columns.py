@@ -54,7 +54,7 @@ def counted(sizes: Mapping[str, int], common: int) -> str:
 def check_enough(plan: Plan, sizes: Mapping[str, int], common: int, lacking: Sequence[str] = ()) -> None:
     """Refuse to go on with fewer than half of the columns of the party that has most, unless the plan allows it."""
     who = _widest(sizes)
-    if plan.columns != "shared" or plan.allow_few_columns or 2 * common >= sizes[who]:
+    if plan.method.all_columns or plan.method.allow_few_columns or 2 * common >= sizes[who]:
         return
     names = f" (left out: {some(lacking)})" if lacking and not plan.coordinator else ""
     raise DataError(

@@ -100,7 +100,7 @@ class Membership:
             check_key(plan, key)
             if plan.coordinator:
                 self._check_peer(key)
-        if plan.on_loss == "wait" and set(names) != set(plan.answering):
+        if not plan.goes_on and set(names) != set(plan.answering):
             raise PrivacyError(
                 "The driver leaves out a party of the plan, which is to be waited for; this party stops."
             )
@@ -110,7 +110,7 @@ class Membership:
                 if key.public_key != self._pair_keys.public:
                     raise PrivacyError("The driver shows the others a key for this party that is not its own.")
                 continue
-            if plan.protection == "masked" or plan.column_names == "private":
+            if plan.method.masked or plan.method.private_names:
                 secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
         return secrets
 

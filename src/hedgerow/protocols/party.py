@@ -11,6 +11,7 @@ from typing import get_args
 
 import msgspec
 
+from hedgerow.agreement.options import Horizontal, Prediction, Vertical
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor import messages as m
@@ -175,20 +176,20 @@ class Party:
         return self._asked(*(self._by_opener(request, frame) if self.plan.opener else (request, frame)))
 
     def _asked(self, request: m.Request, frame: bytes) -> Reply:
-        summed = self.plan.method == "horizontal"
+        summed = isinstance(self.plan.method, Horizontal)
         if summed and isinstance(request, STEPS):
             return self._introduced.answer(request, frame)
         if summed and isinstance(request, (m.AskCounts, m.AskMoments)):
             return self._setup_sums(request, frame)
-        if isinstance(request, m.Agree) and self.plan.method != "vertical":
+        if isinstance(request, m.Agree) and not isinstance(self.plan.method, Vertical):
             return self._agree(request, frame)
         if summed and isinstance(request, m.Begin):
             return self._begin(request)
-        if summed and isinstance(request, m.AskLocalCuts) and self.plan.cut_points == "local":
+        if summed and isinstance(request, m.AskLocalCuts) and self.plan.method.local_cuts:
             return self._agreed.local_cuts(self.plan.params.max_bin, self.threads)
         if not summed and isinstance(request, m.AskTrees):
             return whole_trees.own_trees(request, self.plan, self._agreed, self.threads)
-        if self.plan.method == "vertical":
+        if isinstance(self.plan.method, Vertical):
             return self._by_columns(request)
         if isinstance(request, m.Farewell):
             return self._keep(request.model)
@@ -196,7 +197,7 @@ class Party:
 
     def _consent(self, request: m.Propose) -> m.Consent:
         """A policy's rules for predictions are others than for training, so that one is not taken for the other."""
-        if Plan.read(request.plan).method == "predict":
+        if isinstance(Plan.read(request.plan).method, Prediction):
             raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
         return self.member.consent(request)
 
@@ -305,7 +306,7 @@ class Party:
         attempt = Attempt(self.plan, self.hiding, told, self.journal, self.present)
         self.steps = OwnSteps(attempt, Kept(self.log, self.owner.durable), self.threads, self.sent)
         self.agreement = b""
-        if self.plan.method == "vertical":
+        if isinstance(self.plan.method, Vertical):
             self._begin_columns()
         self._begin_aligning(secrets)
         return self.facts
@@ -324,10 +325,10 @@ class Party:
     def _begin_aligning(self, secrets: Mapping[int, bytes]) -> None:
         """Where the plan says so, rows or names of columns may be aligned anew."""
         name, owner, beside = self.owner.name, self.owner, (self.threads, self._counts, self.owner.tell)
-        if self.plan.align == "private":
+        if self.plan.method.aligns:
             self.sets = self.sets or OwnSets(self.plan, name, self._own_tables(), *beside, self.owner.places)
             self.sets.introduced()
-        if self.plan.column_names == "private":
+        if self.plan.method.private_names:
             columns = given(owner.own_table, owner.policy).columns
             self.shared_names = self.shared_names or OwnNames(
                 self.plan, name, columns, *beside, owner.note, owner.places
@@ -381,7 +382,7 @@ class Party:
         believed once, if this party has begun it, and is from then on the only one.
         """
         journal = self.journal
-        closed = last and self.plan.on_loss == "continue" and round_ not in journal.finished
+        closed = last and self.plan.goes_on and round_ not in journal.finished
         if self.owner.log is not None and closed and (round_, 0) in journal.answered:
             check_grown(trees, grid, self.plan.params.max_depth)
             journal.finish(round_, digest)
@@ -403,7 +404,7 @@ class Party:
 
     def _keep(self, model: bytes) -> m.Done:
         """The finished model; refused if it is not what this party helped to grow."""
-        if self.plan.method == "horizontal" and self.begun is None:
+        if isinstance(self.plan.method, Horizontal) and self.begun is None:
             raise ProtocolError("The driver sends a model before the trees have begun.")
         if self.owner.log is not None and self.begun is not None:
             made, begun, n_trees = decoded(model, "The model that the driver sent"), self.begun, self.begun.loss.n_trees

@@ -76,7 +76,7 @@ class PartyGroup:
         party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
         answers, names = self.answers(request, 8 * n_words + ROOM, parties), self.plan.names
-        if self.plan.protection == "plain":
+        if self.plan.method.plain:
             return np.asarray(sum(_words(answers[names[i]], PlainSums, "words", n_words, names[i]) for i in parties))
         return masks.unmasked_sum(
             [_words(answers[names[i]], MaskedSums, "masked_words", n_words, names[i]) for i in parties]
@@ -98,7 +98,7 @@ class PartyGroup:
         The part of a party that is merely late could still arrive, and the same sum then be opened for two sets.
         """
         needed = self.corridor.transport.here() | {self.plan.opener}
-        return self.plan.on_loss == "continue" and not loss.parties & needed
+        return self.plan.goes_on and not loss.parties & needed
 
     def lose(self, parties: frozenset[str]) -> None:
         """Go on without these; too few left is an error."""
@@ -168,14 +168,14 @@ class Hiding:
             self._secrets = np.frombuffer(joined, np.uint8).reshape(-1, masks.KEY_BYTES)
             self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
             self._numbers = np.array(sorted(parties), "<u4").tobytes()
-        if self.plan.protection == "plain":
+        if self.plan.method.plain:
             return None
         return masks.Pads(self._secrets, self._subtract, _hash_of_both(told.chain, self._numbers))
 
     def _check(self, parties: Sequence[int]) -> None:
         if self.own_number not in parties or len(set(parties)) != len(parties):
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
-        if self.plan.protection == "plain":
+        if self.plan.method.plain:
             return
         if len(parties) < self.fewest:
             raise PrivacyError(

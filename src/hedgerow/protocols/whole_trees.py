@@ -28,7 +28,7 @@ from hedgerow.trees.losses import Loss
 def grow(group: PartyGroup, shared: Common) -> Model:
     """The driver's side: one model of everybody's trees."""
     plan, loss = group.plan, loss_of(group.plan, shared.classes)
-    base, forest = (_bagged if plan.method == "bagging" else _in_turn)(group, shared, loss)
+    base, forest = (_bagged if not plan.method.in_turn else _in_turn)(group, shared, loss)
     absent: Absent = "zero" if shared.absent == "zero" else "missing"
     return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
 

@@ -14,9 +14,9 @@ Who sees what:
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from typing import NoReturn
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -261,8 +261,7 @@ class LatticeSecretKey:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
 
 
-@dataclass(frozen=True, slots=True)
-class Lattice:
+class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
     """The lattice cipher; see `additive.Cipher`. `link_mbit` is the link's speed in Mbit/s; None: the same machine.
 
     Both sides need the same: on a slow link results are merged before they leave, and more rows of slots lie in
@@ -274,6 +273,8 @@ class Lattice:
     def __post_init__(self) -> None:
         if self.link_mbit is not None and not self.link_mbit > 0:
             raise ParameterError("The speed of a link is a positive number of Mbit/s, or None.")
+        if self.link_mbit is not None:
+            msgspec.structs.force_setattr(self, "link_mbit", float(self.link_mbit))
 
     @property
     def seals_once(self) -> bool:

@@ -21,10 +21,10 @@ side's choices take: who measures its answers learns about how many that are in 
 up by place. Memory that held a secret is not wiped.
 """
 
-from dataclasses import dataclass
 from math import ceil
 from typing import NoReturn
 
+import msgspec
 import numpy as np
 
 from hedgerow import _native
@@ -138,8 +138,7 @@ class PaillierSecretKey:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
 
 
-@dataclass(frozen=True, slots=True)
-class Paillier:
+class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
     """Paillier's cipher with a modulus of so many bits: 2048 at least, 3072 for security of 128 bits."""
 
     bits: int = 3072

@@ -64,7 +64,7 @@ def texts_of(table: Table) -> list[str]:
 
 def most_of(plan: Plan, what: str) -> int:
     """How many ids, or names of columns, a party may bring."""
-    return MOST_NAMES if what == COLUMNS else plan.most_ids
+    return MOST_NAMES if what == COLUMNS else plan.vertical.most_ids
 
 
 def check_ids(own_ids: Sequence[str], most: int, what: str = ROWS) -> None:

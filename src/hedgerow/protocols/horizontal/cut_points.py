@@ -67,7 +67,7 @@ def start(group: PartyGroup, shared: Common, loss: Loss) -> Start:
     loss.check_labels(facts)
     grid = (
         _grid_by_counts(counter, shared, plan, int(label))
-        if plan.cut_points == "counts"
+        if not plan.method.local_cuts
         else _merged_cuts(group, shared)
     )
     return Start(facts, valid, _first_score(group, loss, facts), grid)

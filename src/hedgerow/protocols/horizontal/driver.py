@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.agreement.options import FEWEST_MASKED
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
 from hedgerow.corridor.wire import encode

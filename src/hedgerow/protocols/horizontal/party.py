@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.agreement.options import Horizontal
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
 from hedgerow.corridor.wire import encode
@@ -70,8 +71,8 @@ class OwnSteps:
     def __init__(self, attempt: Attempt, kept: Kept, threads: int, sent: Sent) -> None:
         self.plan, self.hiding, self.told, self.journal, self.alive = attempt
         self.kept, self.threads, self.sent = kept, threads, sent
-        self.goes_on = self.plan.on_loss == "continue"
-        self.by_rows = self.plan.method == "horizontal" and not self.plan.opener
+        self.goes_on = self.plan.goes_on
+        self.by_rows = isinstance(self.plan.method, Horizontal) and not self.plan.opener
         """Whether the driver itself asks for sums over rows."""
         self.growing: PartyRound | None = None
         self.round_set: tuple[int, ...] = ()

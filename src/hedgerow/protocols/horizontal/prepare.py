@@ -129,7 +129,7 @@ class BegunRows:
             self.base,
             params.average,
         )
-        if self.plan.cut_points == "counts":
+        if not self.plan.method.local_cuts:
             return LocalRows(own, settings, threads, held_out)
         return self._interpolated(own, settings, threads, held_out)
 

@@ -24,7 +24,7 @@ def remaining(
         return alive
     expected = _expected(plan, request, now, alive, round_set)
     if parties != expected:
-        if not (plan.on_loss == "continue" and parties and set(parties) < set(expected)):
+        if not (plan.goes_on and parties and set(parties) < set(expected)):
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
         if own in expected and own not in parties:
             raise PrivacyError("The driver speaks to this party as if it were lost; this party stops.")
@@ -44,4 +44,4 @@ def _expected(
     if not 0 <= request.round <= plan.params.n_estimators:
         raise ProtocolError("The driver asks for a round that is not among those of the plan.")
     again = not now.finished and now.level == 1 and request.round == now.round
-    return round_set if again and plan.on_loss == "continue" else drawn(plan, request.round, alive)
+    return round_set if again and plan.goes_on else drawn(plan, request.round, alive)

@@ -144,7 +144,7 @@ class RelayedGroup(PartyGroup):
 
     def goes_on(self, loss: PartyLost) -> bool:  # noqa: ARG002  # the driver has asked whether they are really gone
         """Whether all have agreed to go on without the lost parties."""
-        return self.plan.on_loss == "continue"
+        return self.plan.goes_on
 
 
 class OpenerDriver:

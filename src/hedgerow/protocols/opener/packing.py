@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskCounts, AskHistograms, Request
 from hedgerow.errors import ProtocolError
@@ -30,8 +31,6 @@ from hedgerow.privacy.shapes import SlotsPlan
 from hedgerow.protocols.session.blame import answer_of
 from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 
-CHOICES = {"lattice": 1, "paillier": 0}
-"""Whether a sum must be flooded before it leaves."""
 RUN_SUMS = 1 << 40
 """More integers than any run opens: the flood is wide enough for so many."""
 ROWS_BITS = MOST_ROWS.bit_length()
@@ -65,10 +64,11 @@ class SealedVector:
     def slots(self) -> SlotsPlan:
         """What the cipher needs to know: one integer a word, and what all parts together have at most."""
         rows, most = self.n_words, 1 << (self.bits - 1)
-        if self.plan.protection == "lattice":
+        floods = isinstance(self.plan.method.privacy, Lattice)  # before a sum leaves
+        if floods:
             rows = -(-rows // SLOTS) * SLOTS
-        choices, parts = CHOICES[self.plan.protection], len(self.plan.members)
-        run_sums = RUN_SUMS if choices else 1
+        choices, run_sums = (1, RUN_SUMS) if floods else (0, 1)
+        parts = len(self.plan.members)
         return SlotsPlan(
             rows=rows, entries=1, bound=most, choices=choices, run_sums=run_sums, parts=parts, most_total=most
         )
@@ -76,10 +76,10 @@ class SealedVector:
     def most_bytes(self, added: bool = False) -> int:
         """The length of sealed words, or a little more; `added`: of their sum as it leaves."""
         slots = self.slots
-        if self.plan.protection == "lattice":
+        if not isinstance(self.plan.method.privacy, Paillier):
             layout = slots_layout(slots, by_public_key=True)
             return layout.blocks * len(layout.moduli) * 2 * layout.primes[added] * POLYNOMIAL_BYTES + HEAD
-        bits = self.plan.key_bits
+        bits = self.plan.method.privacy.bits
         return slots_packing(slots, bits, 0).count(slots.rows) * bits // 4 + HEAD
 
     def seal(self, public: PublicKey, own_words: NDArray[np.int64]) -> bytes:

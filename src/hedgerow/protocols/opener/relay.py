@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.ciphers import cipher_of
-from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.agreement.options import FEWEST_MASKED
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import (
     Answer,
     AskCounts,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import AskKnown, AskWays, Known, Sides
 from hedgerow.data.table import Table
@@ -30,10 +31,7 @@ Ways = NDArray[np.bool_]
 
 def plan_of(run: str, members: tuple[Member, ...], active: str, model: str, coordinator: str = "") -> Plan:
     """What the parties of a prediction agree to."""
-    return Plan(
-        run, members, Goal(), TreeParams(), method="predict", protection="plain", active=active, model=model,
-        coordinator=coordinator,
-    )  # fmt: skip
+    return Plan(run, members, Goal(), TreeParams(), Prediction(active, model), coordinator)
 
 
 def asked(model: Model) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import Answer, AskKnown, AskWays, Consent, Known, Propose, Request, Sides
@@ -88,7 +89,7 @@ class Answering:
     def _reply(self, request: Request) -> Answer:
         if isinstance(request, Propose):
             return self._consent(request)
-        name = self.member.agreed_plan.method
+        name = self.member.agreed_plan.method.word
         if isinstance(request, AskKnown):
             return self._known(request)
         if isinstance(request, AskWays):
@@ -97,7 +98,7 @@ class Answering:
 
     def _consent(self, request: Propose) -> Consent:
         plan = Plan.read(request.plan)
-        if plan.method != "predict" or plan.model != self.part.model:
+        if not isinstance(plan.method, Prediction) or plan.method.model != self.part.model:
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "
                 "different models cannot be mixed."

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow import _native
-from hedgerow.agreement.plan import FEWEST_MASKED, Plan
+from hedgerow.agreement.options import FEWEST_MASKED
+from hedgerow.agreement.plan import Plan
 
 PARTIES = 5
 """The stream of draws that chooses parties; `trees.sampling` and `data.partition` have the others."""
@@ -34,7 +35,7 @@ def asked(plan: Plan, round_: int, present: Sequence[str]) -> tuple[str, ...]:
 
     None in the first `local_trees` rounds; later those that are drawn.
     """
-    if round_ < plan.local_trees:
+    if round_ < plan.vertical.local_trees:
         return ()
     passive = [number for number, name in enumerate(plan.names) if name != plan.active]
     here = [number for number in passive if plan.names[number] in present]

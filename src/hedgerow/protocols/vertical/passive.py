@@ -84,7 +84,7 @@ class PassiveSide:
             )
         rows = self.rows
         if rows is None:
-            kind = HiddenPassiveRows if self.plan.hidden_rows else PassiveRows
+            kind = HiddenPassiveRows if self.plan.method.hidden_rows else PassiveRows
             rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
             self._check_grid(rows)
             self.rows = rows
@@ -127,7 +127,7 @@ class PassiveSide:
 
     @property
     def _goes_on(self) -> bool:
-        return self.plan.on_loss == "continue"
+        return self.plan.goes_on
 
     def _is_asked(self, round_: int) -> bool:
         present = [self.plan.names[number] for number in self.present]

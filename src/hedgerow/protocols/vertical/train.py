@@ -153,7 +153,7 @@ def _rows(
 ) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
     params, talks = group.plan.params, (group.ask_each, ready.rows, joint, cipher_of(group.plan))
-    if group.plan.hidden_rows:
+    if group.plan.method.hidden_rows:
         return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
     return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
 

@@ -3,21 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from hedgerow.agreement.ciphers import cipher_of
-from hedgerow.agreement.federated_plan import federated_plan
+from hedgerow.agreement.options import Horizontal, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
-from hedgerow.run.file.rules import BASELINES, WHOLE_TREES, active_of, check_method, check_opener, check_who
+from hedgerow.run.file.method import METHODS, check_who, method_of
+from hedgerow.run.file.options import Baseline, DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Source
-from hedgerow.run.file.sections import METHODS, Sections
+from hedgerow.run.file.sections import Sections
 from hedgerow.run.file.trees import FOREST, TreeSection
 from hedgerow.trees.params import TreeParams
-
-RunMethod = Literal["horizontal", "vertical", "bagging", "sequential", "alone", "pooled"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +24,12 @@ class RunFile:
 
     path: Path
     name: str
-    method: RunMethod
+    method: Horizontal | Vertical | WholeTrees | Baseline
     folder: Path
     data: DataOptions
     partition: PartitionOptions | None
     parties: tuple[PartyEntry, ...]
     validation_share: float
-    privacy: PrivacyOptions
     goal: Goal
     params: TreeParams
     driver: DriverOptions | None = None
@@ -40,8 +37,11 @@ class RunFile:
     """What the user should know, in sentences."""
     model: Path | None = None
     """Where the model is written besides the run's folder."""
-    active: str = ""
-    """In a vertical run the party that has the labels."""
+
+    @property
+    def active(self) -> str:
+        """In a vertical run the party that has the labels."""
+        return self.method.active or ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,7 +50,15 @@ class RunFile:
 
     def plan(self, members: tuple[Member, ...], coordinator: str = "") -> Plan:
         """The plan for these parties; a coordinator is the fingerprint of a real driver's certificate."""
-        return self._planned(members, coordinator, [])
+        method = self.method
+        if isinstance(method, Baseline):
+            raise ParameterError(
+                f"[run] method {method.word} is a baseline in which nobody exchanges anything, so there is no plan; "
+                "use horizontal, vertical, bagging or sequential."
+            )
+        if isinstance(method, Horizontal) and not coordinator:
+            method = method.allowing_two(len(members))
+        return Plan(self.name, members, self.goal, self.params, method, coordinator)
 
     def real_plan(self) -> Plan:
         """The plan of real parties, known by their certificates; every one must have its fingerprint here."""
@@ -81,22 +89,23 @@ class RunFile:
             raise ParameterError("[driver] fingerprint is that of a party; make a certificate for each of them.")
         return driver.fingerprint
 
-    def disclosed(self) -> list[str]:
-        """What a plan of so many parties, or of whole trees, lets them learn of each other, in sentences."""
-        told: list[str] = []
-        if self.method not in BASELINES:
-            self._planned(tuple(Member(name, name) for name in self.names), self._coordinator, told)
-        return told
+    def _checked(self) -> Plan | None:
+        """The plan with names in place of certificates that may still be to come; None of a baseline."""
+        if isinstance(self.method, Baseline):
+            return None
+        coordinator = "" if self.driver is None else self.driver.fingerprint or "driver"
+        return self.plan(tuple(Member(name, name) for name in self.names), coordinator)
 
-    @property
-    def _coordinator(self) -> str:
-        """The driver's fingerprint, or a word in its place where it is still to come."""
-        return "" if self.driver is None else self.driver.fingerprint or "driver"
+    def disclosed(self) -> tuple[str, ...]:
+        """What a plan of so many parties, or of whole trees, lets them learn of each other, in sentences."""
+        self._checked()
+        return self.method.warnings(len(self.names))
 
     def check_cipher(self) -> None:
         """Refuse encryption that cannot be had, before any data is read."""
-        if self.method == "vertical" or self.privacy.opener:
-            cipher_of(self._planned(tuple(Member(name, name) for name in self.names), self._coordinator, []))
+        plan = self._checked()
+        if plan is not None and plan.method.encrypted:
+            cipher_of(plan)
 
     def check_files(self) -> None:
         """Refuse a simulation whose data is not there, before anything is read."""
@@ -125,63 +134,47 @@ class RunFile:
         suffix = Path(file.name.lower().removesuffix(".gz")).suffix.removeprefix(".")
         return (suffix in LIBSVM) if self.data.format is None else self.data.format == "libsvm"
 
-    def _planned(self, members: tuple[Member, ...], coordinator: str, notes: list[str]) -> Plan:
-        if self.method in BASELINES:
-            raise ParameterError(
-                f"[run] method {self.method} is a baseline in which nobody exchanges anything, so there is no plan; "
-                "use horizontal, vertical, bagging or sequential."
-            )
-        if self.method == "vertical":
-            return self._vertical(members, coordinator)
-        method, privacy = cast(Any, self.method), self.privacy
-        plan = federated_plan(members, privacy.federation(method), self.goal, self.params, notes, self.name)
-        two = privacy.allow_two if coordinator else plan.allow_two
-        more = {"columns": privacy.columns, "on_loss": privacy.on_loss, "allow_two": two, "coordinator": coordinator}
-        return replace(plan, **cast(Any, more))
-
-    def _vertical(self, members: tuple[Member, ...], coordinator: str) -> Plan:
-        privacy = self.privacy
-        return Plan(
-            self.name, members, self.goal, self.params, method="vertical", protection=privacy.protection,
-            party_share=privacy.party_share, local_trees=privacy.local_trees, on_loss=privacy.on_loss,
-            active=self.active, key_bits=privacy.key_bits, link_mbit=privacy.link_mbit,
-            align=privacy.align, most_ids=privacy.most_ids, hidden_rows=privacy.hidden_rows, coordinator=coordinator,
-        )  # fmt: skip
-
 
 def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[str] = ()) -> RunFile:
     """The run that these sections describe; relative paths begin in `folder`."""
     sections = Sections(tables, folder)
     head = sections.section("run")
-    name, method = head.name("name"), cast(RunMethod, head.word("method", METHODS, "horizontal"))
+    name, word = head.name("name"), head.word("method", METHODS, "horizontal")
     trees = TreeSection.of(sections.section("trees"))
     data = sections.data(numbers=trees.objective is not None)
     partition, parties, share = sections.partition(), sections.parties(), sections.validation_share()
-    check_who(partition, parties, driver := sections.driver(), method)
-    check_method(sections, method, driver)
-    privacy = sections.privacy(vertical=method == "vertical")
+    check_who(partition, parties, driver := sections.driver(), word)
     names = partition.names if partition is not None else tuple(entry.name for entry in parties)
-    check_opener(sections, method, names)
+    method = method_of(sections, word, names, driver)
     own_rows = share > 0 or any(entry.valid is not None for entry in parties)
-    follows = method not in WHOLE_TREES
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
-    sealed = method == "vertical" and privacy.protection != "plain"
+    follows = not isinstance(method, WholeTrees) and (own_rows or asked)
+    sealed = isinstance(method, Vertical) and method.encrypted
     few_bits = sealed and data.task == "classify" and data.weight is None
     run = RunFile(
-        path, name, method, head.path("folder") or folder / "runs" / name, data, partition, parties, share, privacy,
-        trees.goal(data.task, data.label, follows and (own_rows or asked)),
-        trees.params(method in ("horizontal", "vertical"), few_bits), driver, tuple(notes), head.path("model"),
-        active_of(sections, method, names),
-    )  # fmt: skip
+        path,
+        name,
+        method,
+        head.path("folder") or folder / "runs" / name,
+        data=data,
+        partition=partition,
+        parties=parties,
+        validation_share=share,
+        goal=trees.goal(data.task, data.label, follows),
+        params=trees.params(isinstance(method, Horizontal | Vertical), few_bits),
+        driver=driver,
+        notes=tuple(notes),
+        model=head.path("model"),
+    )
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
 
 
 def _notes(run: RunFile, sections: Sections, trees: TreeSection) -> list[str]:
     notes = []
-    if run.method in BASELINES and "privacy" in sections:
-        notes.append(f"[privacy] has no effect with method {run.method}, in which nothing is exchanged.")
-    if run.method in WHOLE_TREES and (run.validation_share > 0 or any(e.valid for e in run.parties)):
-        notes.append(f"With method {run.method} no metric is followed; validation rows are only held out.")
+    if isinstance(run.method, Baseline) and "privacy" in sections:
+        notes.append(f"[privacy] has no effect with method {run.method.word}, in which nothing is exchanged.")
+    if isinstance(run.method, WholeTrees) and (run.validation_share > 0 or any(e.valid for e in run.parties)):
+        notes.append(f"With method {run.method.word} no metric is followed; validation rows are only held out.")
     if trees.kind == "forest" and "colsample_bynode" not in trees.section:
         notes.append(
             f"Each node of the random forest chooses among {FOREST['colsample_bynode']:.0%} of the columns; "

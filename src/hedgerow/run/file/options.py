@@ -1,19 +1,10 @@
-"""What a run file says beside the trees: how data is read and cut, who takes part, what is protected, who drives."""
+"""What a run file says beside the trees: how data is read and cut, who takes part, who drives."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hedgerow.agreement.options import (
-    Federation,
-    Horizontal,
-    Lattice,
-    NoPrivacy,
-    Paillier,
-    SecureAggregation,
-    WholeTrees,
-)
-from hedgerow.agreement.plan import MOST_IDS, Align, ColumnNames, CutPoints, Protection
+from hedgerow.agreement.options import Method
 from hedgerow.run.file.section import Source
 
 
@@ -70,48 +61,20 @@ class PartyEntry:
     valid: Source | None = None
 
 
-@dataclass(frozen=True)
-class PrivacyOptions:
-    """What is protected, and what was accepted."""
+class Baseline(Method, frozen=True, tag="baseline"):
+    """What a federation is compared with, where nobody exchanges anything: each party alone, or one table of all."""
 
-    protection: Protection = "masked"
-    i_accept_disclosure: bool = False
-    allow_two: bool = False
-    on_loss: Literal["wait", "continue"] = "wait"
-    party_share: float = 1.0
-    cut_points: CutPoints = "counts"
-    columns: Literal["shared", "all"] = "shared"
-    key_bits: int = 0
-    """Of Paillier keys; 0 with any other protection."""
-    link_mbit: float | None = None
-    """The speed of the link that lattice encryption is laid out for; None: bytes cost nothing."""
-    align: Align = "given"
-    most_ids: int = MOST_IDS
-    column_names: ColumnNames = "open"
-    opener: str = ""
-    """In a horizontal run with encryption the party that opens the sums and chooses the cuts."""
-    local_trees: int = 0
-    """Rounds of a vertical run that are grown from the active party's own columns only."""
-    allow_few_columns: bool = False
-    """Whether fewer than half of the columns of the party that has most may be left."""
-    hidden_rows: bool = False
-    """Whether passive parties of a vertical run are kept from learning which rows share a node."""
+    rows: Literal["alone", "pooled"]
 
-    def federation(self, method: Literal["horizontal", "bagging", "sequential"]) -> Federation:
-        """The same as the Python interface has it."""
-        if method == "horizontal":
-            chosen = (self.cut_points, self.columns, self.party_share, self.opener, self.column_names)
-            return Horizontal(self._privacy(), *chosen, allow_few_columns=self.allow_few_columns)
-        return WholeTrees(method, allow_few_columns=self.allow_few_columns)
+    @property
+    def word(self) -> str:
+        """What a run file calls it."""
+        return self.rows
 
-    def _privacy(self) -> SecureAggregation | Lattice | Paillier | NoPrivacy:
-        if self.protection == "masked":
-            return SecureAggregation()
-        if self.protection == "lattice":
-            return Lattice(self.link_mbit)
-        if self.protection == "paillier":
-            return Paillier(self.key_bits)
-        return NoPrivacy(i_accept_disclosure=self.i_accept_disclosure)
+    @property
+    def alone(self) -> bool:
+        """Whether each party trains a model of its own."""
+        return self.rows == "alone"
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from hedgerow.errors import ParameterError, RunError
 from hedgerow.run.file.description import RunFile, run_of
 from hedgerow.run.file.fedtree import read_conf
 from hedgerow.run.file.fedtree_keys import file_text
-from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
+from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Source
 
 __all__ = [
-    "DataOptions", "DriverOptions", "PartitionOptions", "PartyEntry", "PrivacyOptions", "RunFile", "Source",
+    "DataOptions", "DriverOptions", "PartitionOptions", "PartyEntry", "RunFile", "Source",
     "open_run", "read_run_file",
 ]  # fmt: skip
 

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from hedgerow.agreement.plan import MOST_IDS, MOST_PARTIES, Align, ColumnNames, Protection
+from hedgerow.agreement.plan import MOST_PARTIES
 from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.paillier.cipher import BITS, Paillier
-from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry, PrivacyOptions
+from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Section, nearest
 from hedgerow.run.file.trees import TREES
 
-METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
 KEYS: dict[str, tuple[str, ...]] = {
     "run": ("name", "method", "active", "folder", "model"),
     "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index",
@@ -34,16 +32,6 @@ KEYS: dict[str, tuple[str, ...]] = {
 SECTIONS = tuple("[[party]]" if name == "party" else f"[{name}]" for name in KEYS)
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 LONGEST_WAIT = 1e9
-FASTEST = 1e6
-"""Mbit/s of a link."""
-PLAIN_ROWS = (
-    '= "plain" lets the driver read every party\'s own sums, from which rows can be reconstructed; add '
-    'i_accept_disclosure = true if that is meant, or use "masked".'
-)
-PLAIN_COLUMNS = (
-    '= "plain" lets the passive parties read every gradient, and with it the labels; add i_accept_disclosure = true if '
-    'that is meant, or use "lattice".'
-)
 
 
 class Sections:
@@ -127,32 +115,6 @@ class Sections:
         meaning = "a number from 0 to below 1"
         return section.number("share", 0.0, -5e-324, 1 - 2**-53, meaning)
 
-    def privacy(self, vertical: bool) -> PrivacyOptions:
-        """[privacy]; `vertical` says whether the parties have different columns."""
-        section = self.section("privacy")
-        protection = section.word("protection", get_args(Protection), "lattice" if vertical else "masked")
-        options = PrivacyOptions(
-            cast(Any, protection),
-            section.flag("i_accept_disclosure"),
-            section.flag("allow_two"),
-            cast(Any, section.word("on_loss", ("wait", "continue"), "wait")),
-            section.number("party_share", 1.0, 0, 1, "a number above 0 and at most 1"),
-            cast(Any, section.word("cut_points", ("counts", "local"), "counts")),
-            cast(Any, section.word("columns", ("shared", "all"), "shared")),
-            _key_bits(section, protection),
-            _link(section, protection),
-            align=cast(Any, section.word("align", get_args(Align), "given")),
-            most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
-            column_names=cast(Any, section.word("column_names", get_args(ColumnNames), "open")),
-            opener=section.text("opener") or "",
-            local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
-            hidden_rows=section.flag("hidden_rows"),
-            allow_few_columns=section.flag("allow_few_columns"),
-        )
-        if protection == "plain" and not options.i_accept_disclosure:
-            raise section.wrong("protection", PLAIN_COLUMNS if vertical else PLAIN_ROWS)
-        return options
-
     def driver(self) -> DriverOptions | None:
         """[driver], if it is there."""
         if "driver" not in self:
@@ -191,27 +153,6 @@ def _sign(section: Section, key: str, check: Callable[[str], str]) -> str | None
         return None if value is None else check(value)
     except ParameterError as error:
         raise ParameterError(str(error).replace(f"{key}=", f"{section.title} {key}")) from None
-
-
-def _key_bits(section: Section, protection: str) -> int:
-    """The bits of Paillier keys; 0 where there are none."""
-    if protection != "paillier":
-        if "key_bits" in section:
-            raise section.wrong("key_bits", 'goes only with protection = "paillier"; add that, or leave it out.')
-        return 0
-    bits = section.given.get("key_bits", Paillier().bits)
-    if type(bits) is not int or bits not in BITS:
-        raise section.wrong("key_bits", f"must be one of {', '.join(map(str, BITS))}; it is {bits!r}.")
-    return bits
-
-
-def _link(section: Section, protection: str) -> float | None:
-    """The speed of the link that lattice encryption is laid out for."""
-    if "link_mbit" not in section:
-        return None
-    if protection != "lattice":
-        raise section.wrong("link_mbit", 'goes only with protection = "lattice"; add that, or leave it out.')
-    return section.number("link_mbit", 0.0, 0, FASTEST, f"a number of Mbit/s above 0 and at most {FASTEST:g}")
 
 
 def _address(section: Section, key: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.agreement.options import Vertical
 from hedgerow.data import partition
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
@@ -65,9 +66,9 @@ def _by_columns(run: RunFile) -> Split:
 
 
 def _check_ids(run: RunFile, pair: vertical_tables.Pair, where: str = "") -> None:
-    if run.privacy.align == "private":
+    if isinstance(run.method, Vertical) and run.method.aligns:
         try:
-            vertical_tables.check_ids(run.privacy.most_ids, pair)
+            vertical_tables.check_ids(run.method.most_ids, pair)
         except DataError as error:
             raise DataError(f"{where}{error}") from None
 
@@ -127,7 +128,7 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column]) -> Table | None:
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or in a vertical run columns."""
     if run.active:
-        shared = vertical_tables.common_rows(tables) if run.privacy.align == "private" else tables
+        shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)
     return partition.pooled({name: shaped_like(table, columns) for name, table in tables.items()})
 

@@ -12,7 +12,8 @@ KEYS = {
     "follow": "whether a metric is followed on validation rows",
     "parameter": "the objective's parameter",
     "average": "[trees] kind = \"forest\"",
-    "version": "the plan's version",
+    "kind": "[run] method",
+    "type": "protection",
 }  # fmt: skip
 """Keys of a plan that a run file calls otherwise, or has no key for."""
 
@@ -26,6 +27,10 @@ def differences(before: Any, now: Any) -> str:
 
 def _found(before: Any, now: Any, key: str) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
+        for tag in ("kind", "type"):  # of options, whose other keys differ with it
+            if before.get(tag) != now.get(tag):
+                yield from _found(before.get(tag), now.get(tag), tag)
+                return
         for name in sorted({*before, *now}):
             if before.get(name) != now.get(name):
                 yield from _found(before.get(name), now.get(name), name)

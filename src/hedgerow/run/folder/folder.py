@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from hedgerow.agreement.options import Vertical
 from hedgerow.errors import RunError
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.checkpoint import progress_in
@@ -73,9 +74,13 @@ class RunFolder:
             "models": hashes,
             **beside,
             "messages": said,
-            "known": manifest.known(said, self.about.plan),
+            "known": manifest.known(said, self.about.method),
             **({"aligned": aligned} if aligned else {}),
-            **({"names_told": manifest.names_told(said, self.about.who)} if self.about.method == "vertical" else {}),
+            **(
+                {"names_told": manifest.names_told(said, self.about.who)}
+                if isinstance(self.about.method, Vertical)
+                else {}
+            ),
             "audit": {LOG: self.log.last} | {f"parties/{n}/{LOG}": log.last for n, log in self.party_logs.items()},
         }
         self.write_json(MANIFEST, whole)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 import hedgerow
+from hedgerow.agreement.options import Method, Vertical
 from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
 from hedgerow.protocols.align.progress import learnt
@@ -31,7 +32,7 @@ class About:
     role: Literal["simulation", "driver", "party"]
     who: str
     """Who keeps the folder: "driver", or a party's name."""
-    method: str
+    method: Method
     plan: bytes
     """The plan's text. In a simulation each fingerprint in it is the party's name, because certificates are fresh."""
     data: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +54,7 @@ def opening(about: About) -> dict[str, Any]:
         "status": UNFINISHED,
         "role": about.role,
         "who": about.who,
-        "method": about.method,
+        "method": about.method.word,
         "plan_sha256": about.plan_sha256,
         "plan": about.plan.decode(),
         "parties": plan.get("members", []),
@@ -115,23 +116,20 @@ def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int
     return totals
 
 
-def told(method: str, column_names: str = "open") -> Iterator[Disclosure]:
+def told(method: Method) -> Iterator[Disclosure]:
     """Every field of every message, but for those that are always empty in a run of this method."""
-    empty = {"columns", "classes", "weighted", "absent"} if method == "vertical" else set()
-    empty |= {"columns"} if column_names == "private" else set()
+    empty = {"columns", "classes", "weighted", "absent"} if isinstance(method, Vertical) else set()
+    empty |= {"columns"} if method.private_names else set()
     for line in disclosures():
         if line.message != "Facts" or line.field not in empty:
             yield line
 
 
-def known(messages: Sequence[Mapping[str, Any]], plan: bytes) -> list[dict[str, str]]:
+def known(messages: Sequence[Mapping[str, Any]], method: Method) -> list[dict[str, str]]:
     """What became known to whom: every field of the messages that really crossed; nothing is sealed by a plain plan."""
     crossed = {row["type"] for row in messages}
-    agreed = msgspec.json.decode(plan)
-    lines = [
-        line for line in told(str(agreed.get("method")), str(agreed.get("column_names"))) if line.message in crossed
-    ]
-    if agreed.get("protection") == "plain":
+    lines = [line for line in told(method) if line.message in crossed]
+    if method.plain:
         lines = [line._replace(how="clear") if line.how == "sealed" else line for line in lines]
     return [dict(line._asdict()) for line in lines]
 
@@ -155,7 +153,13 @@ def check_keeper(kept: Mapping[str, Any], about: About, where: object) -> None:
 def difference(kept: Mapping[str, Any], about: About, where: object) -> str:
     """In what a run differs from the one that was begun, as a sentence; empty if in nothing."""
     if kept["plan"] != about.plan.decode():
-        what = differences(msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)) or "its text differs"
+        before, now = msgspec.json.decode(kept["plan"]), msgspec.json.decode(about.plan)
+        if before.get("version") != now.get("version"):
+            return (
+                f"{where} holds a run of another version of hedgerow, whose plans are written otherwise; go on with "
+                "that version, or name another folder."
+            )
+        what = differences(before, now) or "its text differs"
         return (
             f"{where} holds a run with another plan: {what}; put the run file back as it was, or name another folder."
         )

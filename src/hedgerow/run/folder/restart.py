@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from hedgerow.agreement.options import PREDICT
 from hedgerow.corridor import messages as m
 from hedgerow.errors import RunError
 from hedgerow.protocols.session.journal import ALIGNING
@@ -42,7 +43,7 @@ COUNTED = frozenset((ALIGNING, WRONG, RESET))
 
 def stopped_early(path: Path, kept: Mapping[str, Any]) -> bool:
     """Whether no tree of this unfinished run was complete, and at a party: whether no sums were given either."""
-    if kept.get("method") == "predict" or any((path / name).exists() for name in (MODEL, PART)):
+    if kept.get("method") == PREDICT or any((path / name).exists() for name in (MODEL, PART)):
         return False
     if kept["role"] == "party":
         return all(line.get("type") in BEFORE_SUMS for line in audit.read(path / LOG) if line["event"] == SENT)

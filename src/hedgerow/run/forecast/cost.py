@@ -5,11 +5,12 @@ they become (`trees`). Elsewhere trees are reckoned full and every prefix refine
 reckoned by the arrays in it (see `messages`), and the few bytes around them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
+from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
@@ -71,13 +72,16 @@ class Cost:
 
 def cost(plan: Plan, shape: Shape) -> Cost:
     """The cost of a plan on data of this shape."""
-    if plan.method == "vertical":
-        lines = [*_by_columns(plan, shape)]
-    else:
-        kinds = _horizontal(plan, shape) if plan.method == "horizontal" else _whole_trees(plan, shape)
-        kinds = through_opener(plan, kinds) if plan.opener else kinds
-        lines = [*_joining(plan, shape), *kinds, *_farewell(plan, shape)]
+    lines = FORECASTS[type(plan.method)](plan, shape)
     return Cost(tuple(line for line in lines if line.times), len(plan.answering))
+
+
+def _same_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
+    """A horizontal run."""
+    kinds = _horizontal(plan, shape)
+    yield from _joining(plan, shape)
+    yield from through_opener(plan, kinds) if plan.opener else kinds
+    yield from _farewell(plan, shape)
 
 
 def _told(message: str, n_bytes: float) -> Iterator[Line]:
@@ -89,7 +93,7 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
-    if plan.column_names == "private":
+    if plan.method.private_names:
         yield Line("Facts", 1, WORD)
         yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
         proofs = (len(plan.members) - 1) * PROOF_BYTES
@@ -108,7 +112,7 @@ def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
-    answer = "PlainSums" if plan.protection == "plain" else "SealedWords" if plan.opener else "MaskedSums"
+    answer = "PlainSums" if plan.method.plain else "SealedWords" if plan.opener else "MaskedSums"
     rounds, trees, taking = plan.params.n_estimators, _trees(plan, shape), _share(plan)
     words = (shape.n_bins + 1) * (3 if plan.params.min_child_rows > 1 else 2)
     sums, levels = sum(trees.asked) * words * WORD, round(rounds * sum(trees.reached))
@@ -131,7 +135,7 @@ def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:
     yield Line("AskCounts", steps, prefixes * PREFIX, trip=True)
     yield Line(answer, steps, prefixes * WORD)
     grid = shape.n_bins * VALUE + shape.columns * (WORD + 1)
-    if plan.cut_points == "local":
+    if plan.method.local_cuts:
         yield Line("AskLocalCuts", 1, 1, trip=True)
         yield Line("LocalCuts", 1, grid)
     if plan.goal.base_score is None and _per_round(plan, shape) == 1:
@@ -148,7 +152,7 @@ def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
         steps, prefixes = steps + digits, prefixes + (2 * digits - 1) * fan
     if shape.searched is not None:
         return steps + 1 + shape.searched[0], prefixes + shape.columns + shape.searched[1]
-    if plan.cut_points == "counts":
+    if not plan.method.local_cuts:
         most = ceil(shape.n_bins / max(shape.columns, 1))
         if shape.n_rows is not None:
             most = min(most, ceil(shape.n_rows / plan.params.min_cut_rows))
@@ -161,12 +165,14 @@ def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
     """Sequential: the mean over the parties, each of which gets the trees so far and sends them with its own."""
     trees = plan.params.n_estimators * _trees(plan, shape).nodes * TREE_NODE
     n = len(plan.members)
-    if plan.method == "bagging":
+    yield from _joining(plan, shape)
+    if plan.method.in_turn:
+        yield Line("AskTrees", 1, trees * (n - 1) / 2 / n, trip=True)
+        yield Line("OwnTrees", 1, trees * (n + 1) / 2 / n)
+    else:
         yield Line("AskTrees", 1, WORD, trip=True)
         yield Line("OwnTrees", 1, trees)
-        return
-    yield Line("AskTrees", 1, trees * (n - 1) / 2 / n, trip=True)
-    yield Line("OwnTrees", 1, trees * (n + 1) / 2 / n)
+    yield from _farewell(plan, shape)
 
 
 def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
@@ -177,12 +183,12 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
     yield Line("Facts", 1, WORD)
-    if plan.align == "private":
+    if plan.method.aligns:
         yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
     yield Line("AskColumns", 1, 2 * HASH, trip=True)
     yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
-    yield from (_hidden_trees if plan.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
+    yield from (_hidden_trees if plan.method.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
     yield from _told("KeepPart", 6 * WORD)
 
 
@@ -248,7 +254,7 @@ def _over(shares: Sequence[float], n_bytes: Sequence[float]) -> float:
 def _rounds_asked(plan: Plan) -> int:
     """Rounds in which the mean passive party is asked for anything but whether they are complete."""
     n = len(plan.answering)
-    return ceil((plan.params.n_estimators - plan.local_trees) * plan.drawn(n) / n)
+    return ceil((plan.params.n_estimators - plan.vertical.local_trees) * plan.drawn(n) / n)
 
 
 def _share(plan: Plan) -> float:
@@ -265,10 +271,20 @@ def _trees(plan: Plan, shape: Shape) -> Trees:
 
 def _n_rounds(plan: Plan) -> int:
     """Rounds of trees in the model."""
-    return plan.params.n_estimators * (len(plan.members) if plan.method == "bagging" else 1)
+    return plan.params.n_estimators * (
+        len(plan.members) if isinstance(plan.method, WholeTrees) and not plan.method.in_turn else 1
+    )
 
 
 def _metric_words(plan: Plan, shape: Shape) -> int:
     if not plan.goal.follow:
         return 0
     return metric_of(plan, loss_of(plan, range(shape.n_classes)), LabelFacts(0.0, 1.0)).n_sums
+
+
+FORECASTS: Mapping[type[Method], Callable[[Plan, Shape], Iterator[Line]]] = {
+    Horizontal: _same_columns,
+    WholeTrees: _whole_trees,
+    Vertical: _by_columns,
+}
+"""What each method that trains says to a party."""

@@ -1,9 +1,9 @@
 """Who will see what in a run, before it runs: as `messages` declares it, and what no protection takes away."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from hedgerow.agreement.options import LEAST_CUT_ROWS
+from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Method, Prediction, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.run.folder.manifest import told
@@ -16,7 +16,9 @@ HOW = {
     "blinded": "not at all; equal ids match",
 }
 PASSIVE = "passive parties"
-ALIGNING: tuple[type[m.Request] | type[m.Answer], ...] = (
+Kind = type[m.Request] | type[m.Answer]
+JOINING: tuple[Kind, ...] = (m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell)
+ALIGNING: tuple[Kind, ...] = (
     m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
 )  # fmt: skip
 TO_OPENER = ("Lead", "PassSum", "GoOn")
@@ -36,30 +38,42 @@ class Sight(NamedTuple):
     what: str
 
 
-def used(plan: Plan) -> tuple[type[m.Request] | type[m.Answer], ...]:
+def used(plan: Plan) -> tuple[Kind, ...]:
     """The messages of this plan."""
-    joining: tuple[type[m.Request] | type[m.Answer], ...] = (
-        m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell,
-    )  # fmt: skip
-    if plan.method == "vertical":
-        kept = tuple(kind for kind in joining if kind not in (m.Agree, m.Farewell))
-        ids = ALIGNING if plan.align == "private" else ()
-        sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
-        level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides) if plan.hidden_rows else (
-            m.AskSealedSums, sums, m.AskSides, m.Sides,
-        )  # fmt: skip
-        return (*kept, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
-    if plan.method != "horizontal":
-        return (*joining, m.AskTrees, m.OwnTrees)
-    if plan.column_names == "private":
-        joining = (*joining, *ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
+    return MESSAGES[type(plan.method)](plan)
+
+
+def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
+    joining = tuple(kind for kind in JOINING if kind not in (m.Agree, m.Farewell))
+    ids = ALIGNING if plan.method.aligns else ()
+    sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
+    level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
+    if plan.method.hidden_rows:
+        level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides)
+    return (*joining, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
+
+
+def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
+    names = (*ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
+    joining = (*JOINING, *names) if plan.method.private_names else JOINING
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
-    summed = m.MaskedSums if plan.protection == "masked" else m.PlainSums
-    local = (m.AskLocalCuts, m.LocalCuts) if plan.cut_points == "local" else ()
+    summed = m.MaskedSums if plan.method.masked else m.PlainSums
+    local = (m.AskLocalCuts, m.LocalCuts) if plan.method.local_cuts else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
     ends = (m.FinishRound, *((m.NextRound,) if plan.joins_rounds else ()))
     return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
+
+
+def _whole_trees_messages(plan: Plan) -> tuple[Kind, ...]:  # noqa: ARG001  # in whatever order
+    return (*JOINING, m.AskTrees, m.OwnTrees)
+
+
+MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
+    Horizontal: _horizontal_messages,
+    WholeTrees: _whole_trees_messages,
+    Vertical: _vertical_messages,
+}
 
 
 def sights(plan: Plan) -> list[Sight]:
@@ -70,7 +84,7 @@ def sights(plan: Plan) -> list[Sight]:
         roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for direction, role in roles.items():
-        for line in told(plan.method, plan.column_names):
+        for line in told(plan.method):
             if line.direction == direction and line.message in names:
                 who = plan.opener if line.message in TO_OPENER else role
                 grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
@@ -83,26 +97,18 @@ def _how(plan: Plan, line: m.Disclosure) -> str:
         return line.how
     if plan.opener:
         return "opened" if line.message in TO_OPENER else "sealed"
-    if plan.protection == "plain":
+    if plan.method.plain:
         return "clear"
     return "opened" if line.direction == "party to driver" else "sealed"
 
 
 def leaks(plan: Plan) -> Iterator[str]:
-    """What is still disclosed in spite of the protection, beside what `RunFile.disclosed` says of two parties."""
-    if plan.method == "predict":
-        yield from _of_paths(plan)
-        return
-    if plan.method == "vertical":
-        yield from _by_columns(plan)
-        return
-    yield from _of_names(plan)
-    if plan.method == "horizontal":
-        yield from _by_rows(plan)
+    """What is still disclosed in spite of the protection, beside what the method's `warnings` say of two parties."""
+    return LEAKS[type(plan.method)](plan)
 
 
 def _of_names(plan: Plan) -> Iterator[str]:
-    if plan.column_names != "private":
+    if not plan.method.private_names:
         yield "Everybody learns the columns' names, the categories and the classes of all parties together."
         return
     yield "Everybody learns the names of the columns that all parties have, their categories, and all classes."
@@ -111,7 +117,8 @@ def _of_names(plan: Plan) -> Iterator[str]:
 
 
 def _by_rows(plan: Plan) -> Iterator[str]:
-    if plan.protection == "plain":
+    yield from _of_names(plan)
+    if plan.method.plain:
         yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."
     elif plan.opener:
         yield from _of_opener(plan)
@@ -119,7 +126,7 @@ def _by_rows(plan: Plan) -> Iterator[str]:
         yield _OF_SUMS
     if plan.only_sums:
         yield from _of_sets(plan)
-    if plan.cut_points == "local":
+    if plan.method.local_cuts:
         yield "The driver reads each party's own quantiles, some of which are one person's value."
     elif plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Cut points tell apart as few as {plan.params.min_cut_rows} rows, so some may be one person's value."
@@ -130,7 +137,7 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
-    if plan.protection == "plain":
+    if plan.method.plain:
         yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
     yield from _of_nodes(plan)
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
@@ -139,7 +146,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
     yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
-    if plan.hidden_rows:
+    if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_child_rows > 1:
         yield (
@@ -148,13 +155,14 @@ def _by_columns(plan: Plan) -> Iterator[str]:
         )
     if plan.params.min_cut_rows < LEAST_CUT_ROWS:
         yield f"Bins may hold as few as {plan.params.min_cut_rows} rows."
-    if plan.local_trees:
-        yield f"Of the first {plan.local_trees} rounds of trees passive parties learn only that they were grown."
-    if plan.party_share < 1:
+    if plan.vertical.local_trees:
+        first = plan.vertical.local_trees
+        yield f"Of the first {first} rounds of trees passive parties learn only that they were grown."
+    if plan.method.party_share < 1:
         yield "Everybody knows which passive parties are drawn for a tree; the others learn only that it was grown."
-    if plan.on_loss == "continue":
+    if plan.goes_on:
         yield "If a party is lost, the others are told, and sums and sides of the tree under way are asked for again."
-    if plan.align == "private":
+    if plan.method.aligns:
         yield from _of_ids(plan)
     else:
         yield "All parties learn whether they have the same rows."
@@ -165,7 +173,8 @@ def _of_ids(plan: Plan) -> Iterator[str]:
     yield "Everybody learns how many rows each party has, and which of its own rows all parties have."
     if len(plan.members) > 2:
         yield f"{plan.active} learns how many rows any of the parties share, and not which."
-    yield f"Whoever brings ids that it only guesses, at most {plan.most_ids:,}, learns which of them all others have."
+    most = plan.vertical.most_ids
+    yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them all others have."
 
 
 def _of_paths(plan: Plan) -> Iterator[str]:
@@ -184,7 +193,7 @@ def _of_opener(plan: Plan) -> Iterator[str]:
 
 
 def _of_nodes(plan: Plan) -> Iterator[str]:
-    if not plan.hidden_rows:
+    if not plan.method.hidden_rows:
         alike = "something of the labels and of which rows are alike"
         yield f"Passive parties learn which rows share a node, and so {alike}."
         return
@@ -194,7 +203,16 @@ def _of_nodes(plan: Plan) -> Iterator[str]:
 
 
 def _of_sets(plan: Plan) -> Iterator[str]:
-    if plan.party_share < 1:
+    if plan.method.party_share < 1:
         yield "Each tree sums over other parties, and comparing the sums tells something of those that differ."
-    if plan.on_loss == "continue":
+    if plan.goes_on:
         yield "If a party is lost, sums before and after are over other parties, and comparing them tells of that one."
+
+
+LEAKS: Mapping[type[Method], Callable[[Plan], Iterator[str]]] = {
+    Horizontal: _by_rows,
+    WholeTrees: _of_names,
+    Vertical: _by_columns,
+    Prediction: _of_paths,
+}
+"""What each method discloses."""

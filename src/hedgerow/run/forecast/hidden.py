@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
+from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginSealed
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, results, rows_layout
@@ -49,23 +50,25 @@ def hidden_levels(plan: Plan, sizes: Sizes, n_rows: int) -> Iterator[HiddenBytes
 
 def _sums(plan: Plan, agreed: RowsPlan, groups: int) -> tuple[float, float]:
     """Bytes of sealed rows, and of the sums of so many groups."""
-    if plan.protection == "lattice":
-        layout = rows_layout(agreed, plan.link_mbit, by_public_key=False)
+    privacy = plan.method.privacy
+    if not isinstance(privacy, Paillier):
+        layout = rows_layout(agreed, privacy.link_mbit if isinstance(privacy, Lattice) else None, by_public_key=False)
         returns = ceil(results(agreed, layout) * groups / agreed.groups) / (1 << layout.merges)
         wanted = groups * layout.lanes * 54 / 8
         return blocks(agreed, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES, returns * 2 * POLYNOMIAL_BYTES + wanted
-    bits = plan.key_bits
+    bits = privacy.bits
     out, back = rows_packing(agreed, bits).count(agreed.rows), sums_packing(agreed, bits).count(groups)
     return out * bits / 4, back * bits / 4
 
 
 def _sides(plan: Plan, agreed: SlotsPlan) -> tuple[float, float]:
     """Bytes of sealed members, and of the sides."""
-    if plan.protection == "lattice":
+    privacy = plan.method.privacy
+    if not isinstance(privacy, Paillier):
         layout = slots_layout(agreed)
         before, after = layout.primes[:2]
         out = layout.blocks * layout.ciphertexts * before * SLOTS_BYTES
         return out, 2 * layout.blocks * after * SLOTS_BYTES
-    bits = plan.key_bits
+    bits = privacy.bits
     back = slots_packing(agreed, bits, 1).count(agreed.rows)
     return agreed.rows * agreed.entries * bits / 4, back * bits / 4

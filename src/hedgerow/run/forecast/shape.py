@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.agreement.options import Horizontal
 from hedgerow.agreement.plan import Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
@@ -48,10 +49,10 @@ class Shape:
         largest, params = max(tables, key=lambda table: table.n_rows), plan.params
         alike = len({type(table.values) for table in tables}) == len({np.isnan(t.absent) for t in tables}) == 1
         whole = _in_one(tables, plan) if alike else largest
-        own = whole if plan.method == "horizontal" else largest
+        own = whole if isinstance(plan.method, Horizontal) else largest
         n_categories = np.array([len(column.categories) for column in whole.columns], np.int64)
         grid, _ = bins.find(whole.values, whole.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
-        by_counts = alike and plan.method == "horizontal" and plan.cut_points == "counts"
+        by_counts = alike and isinstance(plan.method, Horizontal) and not plan.method.local_cuts
         return cls(
             whole.n_columns,
             int(grid.offsets[-1]),
@@ -65,7 +66,7 @@ class Shape:
     def by_columns(cls, tables: Mapping[str, Table], plan: Plan, threads: int = 1) -> "Shape":
         """Of a vertical run whose tables lie here; trees are reckoned over the rows that all parties have."""
         n_ids = ceil(sum(table.n_rows for table in tables.values()) / len(tables))
-        tables = common_rows(tables) if plan.align == "private" else tables
+        tables = common_rows(tables) if plan.method.aligns else tables
         passive = [tables[name] for name in plan.answering]
         n_bins = 0
         for table in passive:
@@ -84,9 +85,9 @@ def _in_one(tables: list[Table], plan: Plan) -> Table:
     shared = [name for name in tables[0].names if all(name in table.names for table in tables)]
     parts = {}
     for i, table in enumerate(tables):
-        if plan.columns == "all":
+        if plan.method.all_columns:
             table = table.widened([column for name, column in every.items() if name not in table.names])
-        names = list(every) if plan.columns == "all" else shared
+        names = list(every) if plan.method.all_columns else shared
         by_name = {column.name: column for column in table.columns}
         parts[str(i)] = table.aligned([by_name[name] for name in names])
     return partition.pooled(parts)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from hedgerow import _native
+from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
@@ -43,8 +44,9 @@ def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
             yield Level(0, 0)
             continue
         nodes, rows = max(1, round(asked / reached)), max(1, min(every, ceil(every * share / reached)))
-        if plan.protection == "lattice":
-            step = _lattice(plan, sizes, rows, nodes)
+        privacy = plan.method.privacy
+        if isinstance(privacy, Lattice):
+            step = _lattice(plan, privacy.link_mbit, sizes, rows, nodes)
         else:
             step = _sealed_once(plan, sizes, every if level == 0 else 0, nodes)
         yield Level(step.sealed * reached, step.returned * reached)
@@ -52,18 +54,18 @@ def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
 
 def _sealed_once(plan: Plan, sizes: Sizes, sealed: int, nodes: int) -> Level:
     """Paillier and plain integers: every row is sealed with the first step of a tree, and never again."""
-    if plan.protection == "plain":
+    privacy = plan.method.privacy
+    if not isinstance(privacy, Paillier):
         return Level(sealed * 2 * WORD, nodes * sizes.groups * 2 * WORD)
-    agreed = _agreed(plan, sizes, sizes.rows * sizes.n_trees, nodes, 0)
-    bits, ciphertext = plan.key_bits, plan.key_bits / 4
-    back = sums_packing(agreed, bits).count(nodes * sizes.groups)
-    return Level(rows_packing(agreed, bits).count(sealed) * ciphertext, back * ciphertext)
+    agreed, ciphertext = _agreed(plan, sizes, sizes.rows * sizes.n_trees, nodes, 0), privacy.bits / 4
+    back = sums_packing(agreed, privacy.bits).count(nodes * sizes.groups)
+    return Level(rows_packing(agreed, privacy.bits).count(sealed) * ciphertext, back * ciphertext)
 
 
-def _lattice(plan: Plan, sizes: Sizes, rows: int, nodes: int) -> Level:
+def _lattice(plan: Plan, link_mbit: float | None, sizes: Sizes, rows: int, nodes: int) -> Level:
     """Rows are sealed anew for every step; the largest node is taken to have twice the rows of the mean one."""
     agreed = _agreed(plan, sizes, rows, nodes, min(rows, ceil(2 * rows / nodes)))
-    layout = rows_layout(agreed, plan.link_mbit, by_public_key=False)
+    layout = rows_layout(agreed, link_mbit, by_public_key=False)
     sealed = blocks(agreed, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES
     return Level(sealed, _native.lattice_returned_bytes(layout, nodes, sizes.groups))
 

@@ -45,7 +45,7 @@ def listening(
     ca, pins = ca_of(settings), {name: plan.fingerprints[name] for name in plan.answering}
     transport = GrpcTransport(
         settings.listen, identity, ca, pins, revoked=revoked_by(settings, ca), run=run or plan.digest,
-        grace=GONE_AFTER if plan.on_loss == "continue" else settings.deadline, on_event=on_event,
+        grace=GONE_AFTER if plan.goes_on else settings.deadline, on_event=on_event,
     )  # fmt: skip
     try:
         yield transport

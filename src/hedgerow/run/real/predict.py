@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.wire import MOST_SMALL, Corridor
 from hedgerow.data.table import Table
@@ -114,8 +115,10 @@ def answer(run: RunFile, own: Keeper, options: Options) -> Path:
 
 
 def _plan(run: RunFile, model: str) -> Plan:
-    if run.method != "vertical":
-        raise ParameterError(f"Only models of vertical runs are predicted together; the run has method {run.method}.")
+    if not isinstance(run.method, Vertical):
+        raise ParameterError(
+            f"Only models of vertical runs are predicted together; the run has method {run.method.word}."
+        )
     trained = run.real_plan()
     return plan_of(run.name, trained.members, trained.active, model, trained.coordinator)
 

@@ -114,7 +114,9 @@ def _active(run: RunFile, plan: Plan, own: Own | None, options: Options, places:
     """The active party's tables; a driver without data has none."""
     if not plan.active:
         if own is not None:
-            raise ParameterError(f"--data and --valid do not go with method {run.method}, whose driver has no data.")
+            raise ParameterError(
+                f"--data and --valid do not go with method {run.method.word}, whose driver has no data."
+            )
         return None
     if own is None:
         raise ParameterError(f"--data is missing; {plan.active!r}, who drives a vertical run, names its own table.")
@@ -203,7 +205,7 @@ def join(run: RunFile, own: Joining, options: Options) -> Path:
 
 def kept_file(run: RunFile) -> str:
     """What a party has in its folder at the end: the model, or its part of a vertical one."""
-    return PART if run.method == "vertical" else MODEL
+    return PART if run.active else MODEL
 
 
 def _served(owner: Owner, plan: Plan, settings: DriverOptions, folder: RunFolder, options: Options) -> bytes:

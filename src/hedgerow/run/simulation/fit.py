@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hedgerow.agreement.federated_plan import federated_plan
 from hedgerow.agreement.options import Federation
-from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
-from hedgerow.run.simulation.simulate import Simulation, active_of, align_of, members, simulate, tables_of
+from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate, tables_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
 
@@ -36,8 +35,8 @@ def fit_parties(
         raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
     who, identities = members(list(tables))
     goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
-    active, align = active_of(federation, tables), align_of(federation, tables, valid)
-    plan = federated_plan(who, federation, goal, params, notes, active=active, align=align)
+    notes += federation.warnings(len(who))
+    plan = Plan("fit", who, goal, params, settled(federation, tables, valid))
     simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)
     model, _ = simulate(plan, simulation)
     return model

@@ -19,8 +19,8 @@ from hedgerow.model.file import encoded, write_whole
 from hedgerow.model.model import ClassLabel, Model, classes_of
 from hedgerow.protocols.driver import State
 from hedgerow.run.file import tables
+from hedgerow.run.file.options import Baseline
 from hedgerow.run.file.read import RunFile
-from hedgerow.run.file.rules import BASELINES
 from hedgerow.run.file.tables import Split
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.checkpoint import Checkpoint
@@ -72,7 +72,7 @@ def train(run: RunFile, options: Options) -> Outcome:
     check_folder(place, options.resume)
     run.check_cipher()
     local = _Local(run, options, tables.party_tables(run), place)
-    return _baseline(local) if run.method in BASELINES else _federated(local)
+    return _baseline(local) if isinstance(run.method, Baseline) else _federated(local)
 
 
 class _Local:
@@ -159,7 +159,7 @@ def _kept_cuts(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, CutsFile
 
 def _kept_places(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PlacesFile]:
     """Where the parties keep which of their rows, or columns, are common."""
-    if "private" not in (plan.align, plan.column_names):
+    if not (plan.method.aligns or plan.method.private_names):
         return {}
     places = {name: folder.path / "parties" / name for name in plan.answering}
     places |= {plan.active: folder.path} if plan.active else {}
@@ -193,7 +193,7 @@ class _NamedLog:
 
 def _baseline(local: _Local) -> Outcome:
     run = local.run
-    plan = {"method": run.method, "goal": run.goal, "params": run.params, "names": run.names}
+    plan = {"method": run.method.word, "goal": run.goal, "params": run.params, "names": run.names}
     with closing(local.open(msgspec.json.encode(plan, order="sorted"))) as folder:
         models, seconds = {}, []
         for name, (own, valid) in _pieces(local).items():
@@ -206,7 +206,7 @@ def _baseline(local: _Local) -> Outcome:
 def _pieces(local: _Local) -> dict[str, tuple[Table, Table | None]]:
     """What each model learns from, and the rows it is followed on."""
     training, valid = local.split.training, {n: table for n, table in local.split.valid.items() if table.n_rows}
-    if local.run.method == "alone":
+    if isinstance(local.run.method, Baseline) and local.run.method.alone:
         return {name: (table, valid.get(name)) for name, table in training.items()}
     return {"": (partition.pooled(training), partition.pooled(valid) if valid else None)}
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from hedgerow.agreement.options import Federation, Vertical
-from hedgerow.agreement.plan import Align, Member, Plan
+from hedgerow.agreement.options import Align, Federation, Horizontal, Vertical
+from hedgerow.agreement.plan import Member, Plan
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.wire import Corridor, Listener
 from hedgerow.data.ids import AS_TEXT, n_common, nearly_common
@@ -71,10 +72,10 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     if set(sim.parties) != set(plan.names):
         raise ParameterError("The tables are not those of the plan's parties.")
     note = noting(sim.notes, sim.tell)
-    if plan.align == "private":
+    if plan.method.aligns:
         _note_ids(sim, note)
     begin: dict[str, Callable[[bytes], Begun]] = {}
-    kept = sim.parts if plan.method == "vertical" else {}
+    kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:
         identity = sim.identities[name]
         tables, log, keeps = (sim.parties[name], sim.valid.get(name)), sim.logs.get(name), sim.keeps.get(name)
@@ -96,7 +97,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         log=sim.log,
     )
     model, state = run(driver, sim.state)
-    if plan.method == "vertical":
+    if isinstance(plan.method, Vertical):
         model = parts.joined(model, {name: parts.decoded(part, f"The part of {name!r}") for name, part in kept.items()})
     if state.clipped:
         many = "Some" if plan.opener else str(state.clipped)  # how many, only the opener knows
@@ -150,12 +151,18 @@ def tables_of(parties: Any) -> dict[str, Table]:
     return tables
 
 
-def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
-    """The active party of a vertical run, by name or as the only one with labels; empty for other runs."""
+def settled(federation: Federation, tables: Mapping[str, Table], valid: Mapping[str, Table]) -> Federation:
+    """A user's options with what a plan must name: who is active, whether rows are aligned, that two were accepted."""
+    if isinstance(federation, Horizontal):
+        return federation.allowing_two(len(tables))
     if not isinstance(federation, Vertical):
-        return ""
-    if federation.active is not None:
-        return federation.active
+        return federation
+    active, align = federation.active or _active(tables), federation.align or _align(tables, valid)
+    return msgspec.structs.replace(federation, active=active, align=align)
+
+
+def _active(tables: Mapping[str, Table]) -> str:
+    """The only party with labels."""
     labelled = [name for name, table in tables.items() if table.labels is not None]
     if len(labelled) != 1:
         raise DataError(
@@ -164,12 +171,8 @@ def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
     return labelled[0]
 
 
-def align_of(federation: Federation, tables: Mapping[str, Table], valid: Mapping[str, Table]) -> Align:
+def _align(tables: Mapping[str, Table], valid: Mapping[str, Table]) -> Align:
     """Whether the rows of a vertical run are the same at all parties and in order, or must be found by their ids."""
-    if not isinstance(federation, Vertical):
-        return "given"
-    if federation.align is not None:
-        return federation.align
     keys = [[table.row_keys() for table in part.values()] for part in (tables, valid)]
     same = all(np.array_equal(part[0], other) for part in keys for other in part[1:])
     return "given" if same else "private"

@@ -1,13 +1,135 @@
-"""Which keys of a run file go with which method; one that does not is refused by name, none is ignored."""
+"""From the words of [run] and [privacy] to the options of a method: the one place where these words are compared.
 
+Which keys go with which method stands here too; one that does not is refused by name, none is ignored.
+"""
+
+from typing import Any, cast, get_args
+
+from hedgerow.agreement.options import (
+    MOST_IDS,
+    Align,
+    ColumnNames,
+    Columns,
+    CutPoints,
+    Horizontal,
+    Lattice,
+    NoPrivacy,
+    OnLoss,
+    Paillier,
+    Privacy,
+    SecureAggregation,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.errors import ParameterError
-from hedgerow.run.file.options import DriverOptions, PartitionOptions, PartyEntry
+from hedgerow.privacy.paillier.cipher import BITS
+from hedgerow.run.file.options import Baseline, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Section
 from hedgerow.run.file.sections import Sections
 
+METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
 WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
+PROTECTIONS = ("masked", "plain", "lattice", "paillier")
 ENCRYPTION = ("lattice", "paillier")
+FASTEST = 1e6
+"""Mbit/s of a link."""
+PLAIN_ROWS = (
+    '= "plain" lets the driver read every party\'s own sums, from which rows can be reconstructed; add '
+    'i_accept_disclosure = true if that is meant, or use "masked".'
+)
+PLAIN_COLUMNS = (
+    '= "plain" lets the passive parties read every gradient, and with it the labels; add i_accept_disclosure = true if '
+    'that is meant, or use "lattice".'
+)
+
+
+def method_of(
+    sections: Sections, word: str, names: tuple[str, ...], driver: DriverOptions | None
+) -> Horizontal | Vertical | WholeTrees | Baseline:
+    """The options of the method that [run] names."""
+    _check_method(sections, word, driver)
+    method = _vertical(sections, names) if word == "vertical" else _by_rows(sections, word)
+    _check_opener(sections, word, names)
+    if word != "vertical":
+        _check_no_active(sections.section("run"), word)
+    return method
+
+
+def _vertical(sections: Sections, names: tuple[str, ...]) -> Vertical:
+    section = sections.section("privacy")
+    return Vertical(
+        cast(Lattice | Paillier | NoPrivacy, _privacy(section, "lattice", PLAIN_COLUMNS)),
+        active=_active(sections, names),
+        align=cast(Align, section.word("align", get_args(Align), "given")),
+        local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
+        party_share=_party_share(section),
+        hidden_rows=section.flag("hidden_rows"),
+        on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
+        most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+    )
+
+
+def _by_rows(sections: Sections, word: str) -> Horizontal | WholeTrees | Baseline:
+    """Every key is read whatever the method, so that a wrong word is refused even where it has no effect."""
+    section = sections.section("privacy")
+    horizontal = Horizontal(
+        _privacy(section, "masked", PLAIN_ROWS),
+        cut_points=cast(CutPoints, section.word("cut_points", get_args(CutPoints), "counts")),
+        columns=cast(Columns, section.word("columns", get_args(Columns), "shared")),
+        party_share=_party_share(section),
+        opener=section.text("opener") or "",
+        column_names=cast(ColumnNames, section.word("column_names", get_args(ColumnNames), "open")),
+        allow_few_columns=section.flag("allow_few_columns"),
+        on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
+        allow_two=section.flag("allow_two"),
+    )
+    if word in BASELINES:
+        return Baseline(cast(Any, word))
+    if word in WHOLE_TREES:
+        return WholeTrees(cast(Any, word), horizontal.allow_few_columns, horizontal.columns)
+    return horizontal
+
+
+def _party_share(section: Section) -> float:
+    return section.number("party_share", 1.0, 0, 1, "a number above 0 and at most 1")
+
+
+def _privacy(section: Section, usual: str, plain: str) -> Privacy:
+    """[privacy] protection with the keys that go with it; `plain` says what is read without any."""
+    protection = section.word("protection", PROTECTIONS, usual)
+    bits, link = _key_bits(section, protection), _link(section, protection)
+    accepted = section.flag("i_accept_disclosure")
+    if protection == "masked":
+        return SecureAggregation()
+    if protection == "lattice":
+        return Lattice(link)
+    if protection == "paillier":
+        return Paillier(bits)
+    if not accepted:
+        raise section.wrong("protection", plain)
+    return NoPrivacy(i_accept_disclosure=True)
+
+
+def _key_bits(section: Section, protection: str) -> int:
+    """The bits of Paillier keys; 0 where there are none."""
+    if protection != "paillier":
+        if "key_bits" in section:
+            raise section.wrong("key_bits", 'goes only with protection = "paillier"; add that, or leave it out.')
+        return 0
+    bits = section.given.get("key_bits", Paillier().bits)
+    if type(bits) is not int or bits not in BITS:
+        raise section.wrong("key_bits", f"must be one of {', '.join(map(str, BITS))}; it is {bits!r}.")
+    return bits
+
+
+def _link(section: Section, protection: str) -> float | None:
+    """The speed of the link that lattice encryption is laid out for."""
+    if "link_mbit" not in section:
+        return None
+    if protection != "lattice":
+        raise section.wrong("link_mbit", 'goes only with protection = "lattice"; add that, or leave it out.')
+    return section.number("link_mbit", 0.0, 0, FASTEST, f"a number of Mbit/s above 0 and at most {FASTEST:g}")
 
 
 def check_who(
@@ -24,7 +146,7 @@ def check_who(
         raise ParameterError(f"[run] method {method} is a simulation without a driver; leave out [driver].")
 
 
-def check_method(sections: Sections, method: str, driver: DriverOptions | None) -> None:
+def _check_method(sections: Sections, method: str, driver: DriverOptions | None) -> None:
     """What a method has no use for, and what real parties keep to themselves."""
     if driver is not None and "test" in sections.section("data"):
         raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
@@ -40,15 +162,10 @@ def check_method(sections: Sections, method: str, driver: DriverOptions | None) 
         _check_whole_trees(sections, method)
 
 
-def active_of(sections: Sections, method: str, names: tuple[str, ...]) -> str:
-    """[run] active: who has the labels; of a table that is cut, the first party. Empty where all have."""
+def _active(sections: Sections, names: tuple[str, ...]) -> str:
+    """[run] active: who has the labels; of a table that is cut, the first party."""
     head = sections.section("run")
     active = head.text("active")
-    if method != "vertical":
-        if active is not None:
-            raise head.wrong("active", f"does not go with method {method}, in which every party has labels; use method "
-                                       "vertical, or leave it out.")  # fmt: skip
-        return ""
     if "partition" in sections:
         if active not in (None, names[0]):
             raise head.wrong("active", f"must be {names[0]!r}, to which [partition] gives the labels; leave it out.")
@@ -58,6 +175,12 @@ def active_of(sections: Sections, method: str, names: tuple[str, ...]) -> str:
     if active not in names:
         raise head.wrong("active", f"names {active!r}, which is no party; it is one of {', '.join(names)}.")
     return active
+
+
+def _check_no_active(head: Section, method: str) -> None:
+    if head.text("active") is not None:
+        raise head.wrong("active", f"does not go with method {method}, in which every party has labels; use method "
+                                   "vertical, or leave it out.")  # fmt: skip
 
 
 def _check_vertical(sections: Sections) -> None:
@@ -92,7 +215,7 @@ def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
         raise privacy.wrong("most_ids", 'goes only with align = "private"; add that, or leave it out.')
 
 
-def check_opener(sections: Sections, method: str, names: tuple[str, ...]) -> None:
+def _check_opener(sections: Sections, method: str, names: tuple[str, ...]) -> None:
     """[privacy] opener: one of the parties, named wherever a horizontal run is encrypted and nowhere else."""
     privacy = sections.section("privacy")
     protection, opener = privacy.given.get("protection"), privacy.given.get("opener")
