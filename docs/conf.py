@@ -197,11 +197,11 @@ def configuration() -> str:
 
 def disclosed() -> str:
     """Every field of every message, who says it to whom, and how it travels."""
-    rows = [["message", "direction", "field", "travels", "tells"]]
+    rows = [["message", "direction", "passed on to", "field", "travels", "tells"]]
     last = ""
     for line in disclosures():
-        name = f"`{line.message}`" if line.message != last else ""
-        rows.append([name, line.direction if name else "", f"`{line.field}`", line.how, line.tells])
+        way = [f"`{line.message}`", line.direction, line.passed_on_to] if line.message != last else [""] * 3
+        rows.append([*way, f"`{line.field}`", line.how, line.tells])
         last = line.message
     return table(*rows)
 

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
-from hedgerow.corridor.messages import disclosures
+from hedgerow.corridor.messages import Disclosure, disclosures
 from hedgerow.demo.organisations import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,11 +179,11 @@ def rows_of(table):
 
 
 def test_the_table_of_disclosures_has_exactly_what_the_messages_declare(conf):
-    message, direction, found = "", "", []
+    way, found = [], []
     for row in rows_of(conf.disclosed()):
-        message, direction = row[0].strip("`") or message, row[1] or direction
-        found.append((message, direction, row[2].strip("`"), row[3], row[4]))
-    assert found == [(line.message, line.direction, line.field, line.how, line.tells) for line in disclosures()]
+        way = row[:3] if row[0] else way
+        found.append(Disclosure(way[0].strip("`"), way[1], row[3].strip("`"), row[4], row[5], way[2]))
+    assert found == list(disclosures())
 
 
 def test_every_generated_table_is_on_a_page_and_can_be_made(conf):

@@ -97,8 +97,7 @@ class Route(NamedTuple):
 
     def __str__(self) -> str:
         """As the disclosure table has it."""
-        passed_on = "" if self.then is None else f", passed on to {self.then.name}"
-        return f"{self.by.name} to {self.to.name}{', alike' * self.to.alike}{passed_on}"
+        return f"{self.by.name} to {self.to.name}"
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True, eq=False):
@@ -714,6 +713,7 @@ class Disclosure(NamedTuple):
     field: str
     how: How
     tells: str
+    passed_on_to: str
 
 
 def travels(message: type[Any]) -> dict[str, Travels]:
@@ -726,5 +726,6 @@ def travels(message: type[Any]) -> dict[str, Travels]:
 def disclosures() -> Iterator[Disclosure]:
     """Every field of every message: who says it to whom, how it travels, what it tells."""
     for kind in (*REQUESTS, *ANSWERS):
+        route = ROUTES[kind]
         for name, how in travels(kind).items():
-            yield Disclosure(kind.__name__, str(ROUTES[kind]), name, *how)
+            yield Disclosure(kind.__name__, str(route), name, *how, route.then.name if route.then else "")
