@@ -1,4 +1,4 @@
-"""What parameters and the keys of files mean, for the tables that `conf.py` makes; a key without one is refused."""
+"""What parameters and the keys of files mean, for the tables that `generate.py` makes; a key without one is refused."""
 
 PARAMETERS = {
     "n_estimators": "rounds of trees; one tree a round, or one for each of three or more classes",
