@@ -139,6 +139,12 @@ def test_every_page_but_the_first_is_in_a_table_of_contents():
     assert pages <= listed
 
 
+def test_words_of_this_house_are_in_the_glossary():
+    words = "active passive driver opener seal mask cut part plan manifest split column sums histogram run party policy"
+    listed = set(re.findall(r"\*\*([\w ]+)\*\*", (DOCS / "reference/glossary.md").read_text()))
+    assert {*words.split(), "ledger", "journal", "coordinator", "blinded", "hidden rows"} <= listed
+
+
 @pytest.mark.parametrize(
     "page",
     [
