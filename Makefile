@@ -59,7 +59,8 @@ bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, 
 campaign: build  ## Kill parties and driver, break lines, lie to decoders; takes long.
 	$(BIN)/python -m campaign
 
-docs: build  ## Build the documentation into docs/_build.
+docs: build  ## Write the reference pages anew, and build the documentation into docs/_build.
+	$(BIN)/python -m docs.generate
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:  ## Remove everything that was built.

@@ -1,12 +1,12 @@
-"""What parameters and the keys of files mean, for the tables that `conf.py` makes; a key without one is refused."""
+"""What parameters and the keys of files mean, for the tables that `generate.py` makes; a key without one is refused."""
 
 PARAMETERS = {
     "n_estimators": "rounds of trees; one tree a round, or one for each of three or more classes",
-    "max_depth": "cuts on the way from the root to a leaf",
-    "learning_rate": "what leaves are multiplied by",
+    "max_depth": "depth of a tree: splits on the way from the root to a leaf",
+    "learning_rate": "factor by which leaf values are multiplied",
     "reg_lambda": "added to the sum of hessians in a leaf's value and in the gain (L2)",
-    "reg_alpha": "by how much a sum of gradients is drawn towards 0 (L1)",
-    "gamma": "least gain of a cut",
+    "reg_alpha": "by how much a sum of gradients is shrunk towards 0 (L1)",
+    "gamma": "least gain of a split",
     "min_child_weight": "least sum of hessians in a child",
     "max_bin": "bins of a numeric column",
     "subsample": "share of the rows drawn for each round, without replacement",
@@ -14,13 +14,13 @@ PARAMETERS = {
     "colsample_bynode": "share of the tree's columns drawn for each node",
     "scale_pos_weight": "weight of the second of two classes",
     "monotone_constraints": "whether predictions may only rise (1) or only fall (-1) with a column",
-    "early_stopping_rounds": "end after so many rounds without a better metric, and keep the best rounds",
+    "early_stopping_rounds": "stop after this many rounds without a better metric, and keep the rounds up to the best",
     "eval_metric": "metric on the held-out rows",
     "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
-    "gradient_bits": "bits of the integers whose sums choose cuts, sign included; None: 20, or 8 for classes in an "
-    "encrypted vertical federation whose rows weigh the same",
-    "constant_hessian": "count every row as 1 (times its weight) in place of its second derivative",
-    "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
+    "gradient_bits": "bits of the integers whose sums choose splits, sign included; None: 20, or 8 for classes in an "
+    "encrypted vertical federation whose rows all have the same weight",
+    "constant_hessian": "use 1 (times its weight) as the hessian of every row in place of its second derivative",
+    "min_cut_rows": "cut points do not separate values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
     "horizontal or vertical federation",
     "min_child_rows": "least number of rows in a child",
     "federation": "how several parties' tables learn together; None: one table",
@@ -28,7 +28,7 @@ PARAMETERS = {
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
     "verbose": "lines that are printed while training. 0: none. 1: about twenty, with the metric if one is followed. "
-    "N: one every N rounds. With them comes what is said of parties' tables, and what is in `notes_`",
+    "N: one every N rounds. Remarks about the parties' tables and `notes_` are then printed, too",
     "objective": "the loss",
     "tweedie_variance_power": "variance power of the Tweedie loss",
     "huber_slope": "residual at which the Huber loss turns linear",
@@ -98,27 +98,27 @@ RUN_FILE = {
         "protection": "horizontal. masked: the driver reads sums over all parties only. plain: it reads every party's "
         "own sums, from which rows can be reconstructed. lattice, paillier: it reads no sums; the opener reads "
         "those over all parties. Vertical. lattice, paillier: passive parties get "
-        "sealed gradients. plain: they read every gradient, and with it the labels",
+        "encrypted gradients. plain: they read every gradient, and with it the labels",
         "i_accept_disclosure": "must be true for plain",
-        "allow_two": "lets two real parties run under masks, each of which can learn the other's sums, or with an "
+        "allow_two": "lets two real parties run with masks, where each can compute the other's sums, or with an "
         "opener, which can; every owner's "
-        "policy must allow it too. A simulation of two runs in any case, and says so",
+        "policy must allow it too. A simulation of two parties always runs, with a note",
         "on_loss": "what happens [when a party is lost](../how-to/real-parties.md#when-a-party-is-lost)",
         "party_share": "share of the parties drawn for each tree; in a vertical run, of the passive ones",
         "cut_points": "counts: from counts over all parties. local: merged from each party's own quantiles, which the "
         "driver reads",
         "columns": "shared: those that every party has; the run says which are left out. all: every column, missing "
         "where a party lacks it",
-        "allow_few_columns": "goes on where fewer than half of the columns of the party that has most are shared by "
-        "all, which is refused otherwise",
+        "allow_few_columns": "allows a run in which all parties share fewer than half of the columns of the party "
+        "that has most, which is refused otherwise",
         "key_bits": "bits of Paillier keys",
-        "opener": "horizontal with lattice or paillier: the party that opens the sums over all parties and chooses "
-        "the cuts",
-        "link_mbit": "speed of the link in Mbit/s, for which lattice encryption is laid out; without it bytes cost "
-        "nothing",
+        "opener": "horizontal with lattice or paillier: the party that decrypts the sums over all parties and chooses "
+        "the splits",
+        "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised; without it bytes are "
+        "taken to cost nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
         "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id",
-        "most_ids": "the most rows that a party may bring to a private alignment",
+        "most_ids": "the most ids that a party may submit to a private alignment",
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
         "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
         "and on_loss = wait",
@@ -131,13 +131,13 @@ RUN_FILE = {
         "kind": "boosted trees, or a random forest",
         "objective": "loss for numbers; classes need none",
         "random_state": "seed of the draws of rows, columns and parties, and of the rows that are held out",
-        "min_cut_rows": "cuts do not tell apart values that fewer rows share; 1: exact quantiles",
-        "gradient_bits": "bits of the integers whose sums choose cuts, sign included; without it 8 for classes in an "
+        "min_cut_rows": "cut points do not separate values that fewer rows share; 1: exact quantiles",
+        "gradient_bits": "bits of the integers whose sums choose splits, sign included; without it 8 for classes in an "
         "encrypted vertical run without weights",
         "base_score": "what every row is predicted before the first tree, as label or probability; else the mean label",
     },
     "driver": {
-        "address": "what parties dial; the active party of a vertical run listens. "
+        "address": "address to which parties connect; the active party of a vertical run listens. "
         "The driver's certificate must be for this host",
         "listen": "where the driver listens",
         "fingerprint": "SHA-256 of the driver's certificate; in a vertical run the active party's",
@@ -219,34 +219,35 @@ RUN_FILE_DEFAULTS = {
 POLICY = {
     "plan": "hash of the one plan that is allowed, as `hedgerow plan` prints it; without it, the plan of this party's "
     "own copy of the run file",
-    "fewest_parties": "least number of parties whose masked or sealed sums are added up for a tree; above 3, "
-    "`party_share` below 1 goes only with `on_loss` `wait`",
+    "fewest_parties": "least number of parties whose masked or encrypted sums are added up for a tree; above 3, "
+    "`party_share` below 1 is allowed only with `on_loss` `wait`",
     "allow_two": "two parties, masked or with an opener, if the run file has `allow_two` as well",
-    "allow_plain": "the driver may read this party's own sums; in a vertical run, nothing is sealed",
+    "allow_plain": "the driver may read this party's own sums; in a vertical run, nothing is encrypted",
     "allow_local_cuts": "the driver may read this party's own quantiles",
     "allow_whole_trees": "others may read trees grown on this party's rows alone",
-    "allow_continue": "the run may go on without a party that is lost",
-    "allow_party_sampling": "trees may be grown over some of the parties",
+    "allow_continue": "the run may continue without a party that is lost",
+    "allow_party_sampling": "trees may be grown from the rows of some of the parties",
     "min_cut_rows": "the run's `min_cut_rows` must be at least this (horizontal and vertical runs)",
     "min_child_rows": "the run's `min_child_rows` must be at least this; in a vertical run the party also refuses to "
-    "sum or cut smaller nodes",
-    "min_bin_rows": "least rows of this party's own bins in a vertical run: it merges smaller ones, and leaves a "
-    "column uncut whose missing values or one of whose categories have fewer",
+    "sum or split smaller nodes",
+    "min_bin_rows": "least rows of this party's own bins in a vertical run: it merges smaller ones, and does not use a "
+    "column whose missing values or one of whose categories have fewer",
     "most_trees": "the run's `n_estimators` must be at most this",
-    "most_classes": "classes that the parties together may have (a vertical run's active party says how many): each is "
-    "a tree a round, whose sums and sides are given too",
-    "most_sides": "sides of rows at this party's own cuts that a vertical run may be told, over all its processes; a "
-    "million rows, 100 rounds of ten classes and a depth of 6 are 6 thousand million if all cuts are this party's",
-    "most_bits": "bits for which the sums have room that a vertical run may be given, over all its processes; 100 "
+    "most_classes": "classes that the parties together may have (in a vertical run by the active party's word): each "
+    "adds a tree to every round, for which sums and sides are given, too",
+    "most_sides": "sides of rows at this party's own splits that it discloses in a vertical run, over all its "
+    "processes; a million rows, 100 rounds of ten classes and a depth of 6 are 6 thousand million if all splits are "
+    "its own",
+    "most_bits": "capacity in bits of the sums that it gives in a vertical run, over all its processes; 100 "
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
-    "min_key_bits": "Paillier keys must have at least so many bits",
-    "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's cuts",
-    "most_predicted_rows": "rows of one model that it may ask about, in all `hedgerow answer` together; counted in the "
-    "owner's ledger, and asking about a row again counts again",
-    "openers": "parties that may open the sums of an encrypted horizontal run",
+    "min_key_bits": "Paillier keys must have at least this many bits",
+    "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
+    "most_predicted_rows": "rows that it may ask about with one model, over all predictions; counted in the "
+    "owner's ledger, where asking about a row again counts again",
+    "openers": "parties that may decrypt the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "
-    "or `names` too. Kinds and numbers of bins are told in any case",
+    "or `names` too. Kinds and numbers of bins are always disclosed",
 }
 
 CONFIGURATION = {
@@ -255,8 +256,9 @@ CONFIGURATION = {
     "n_parties": "honoured; must agree with the number of files in `data`",
     "partition": "1 cuts the one file of `data` evenly into `n_parties`, by rows or in a vertical run by columns",
     "partition_mode": "must fit `mode`",
-    "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is the lattice of "
-    "a vertical run, and of a horizontal one whose first party opens the sums, and refused of others; `dp` is refused",
+    "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is lattice "
+    "encryption in a vertical run, and in a horizontal one whose first party decrypts the sums, and refused "
+    "otherwise; `dp` is refused",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",

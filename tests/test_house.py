@@ -33,6 +33,13 @@ def test_files_that_a_page_names_exist(page: str) -> None:
         assert any(place.exists() for place in found), f"{page} names {name}"
 
 
+def test_source_files_that_the_documentation_names_exist() -> None:
+    roots = [ROOT / place for place in (".", "docs", "src/hedgerow", "native/src", "native/src/lattice")]
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for name in re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.(?:py|rs))`", page.read_text()):
+            assert any((root / name).exists() for root in roots), f"{page.relative_to(ROOT)} names {name}"
+
+
 def test_no_module_is_named_by_what_was_done_to_it() -> None:
     """A name that ends so says nothing to a stranger."""
     names = {path.stem for path in (ROOT / "src/hedgerow").rglob("*.py")}

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_request, encode
+from hedgerow.errors import ProtocolError
 
 BOTH = (*m.REQUESTS, *m.ANSWERS)
 
@@ -62,3 +64,23 @@ def test_a_message_with_a_field_that_says_nothing_is_noticed():
     with pytest.raises(IndexError, match="out of range"):
         m.travels(Silent)
     assert msgspec.structs.fields(Silent)[0].name == "words"
+
+
+def test_every_message_says_who_sends_it_and_who_reads_it():
+    roles = {role for role in vars(m).values() if isinstance(role, m.Role)}
+    for kind in BOTH:
+        by, to, then = m.ROUTES[kind]
+        assert {by, to} <= roles
+        assert then is None or then in roles
+        assert (by in (m.DRIVER, m.ACTIVE)) == issubclass(kind, m.Request)
+        assert (to in (m.DRIVER, m.ACTIVE)) == issubclass(kind, m.Answer)
+
+
+def test_a_message_without_a_receiver_cannot_be_read():
+    """The sabotage: one that is not declared."""
+
+    class Nowhere(m.Request, frozen=True, tag=99):
+        pass
+
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        decode_request(encode(Nowhere()))

@@ -6,73 +6,38 @@ import msgspec
 import numpy as np
 import pytest
 
-from asked import Prediction
-from federated import Federation, params_of, two_class, vertical
-from hedgerow.agreement.plan import Goal
-from hedgerow.agreement.policy import ALLOW_ALL
+from federated import Federation, params_of, two_class
 from hedgerow.corridor import messages as m
 from hedgerow.data import partition
-from hedgerow.model import part as parts
 from hedgerow.protocols import party as party_side
 from hedgerow.protocols.columns import own_facts
+from runs import RUNS, run
 
 DECLARED = {(line.message, line.field): line for line in m.disclosures()}
 
-RUNS = {
-    "masked": {},
-    "unfollowed": {"follow": False},
-    "plain": {"protection": "plain"},
-    "local cuts": {"cut_points": "local"},
-    "bagging": {"method": "bagging", "protection": "plain"},
-    "sequential": {"method": "sequential", "protection": "plain"},
-    "sampled": {"party_share": 0.6},
-    "continuing": {"on_loss": "continue"},
-    "encrypted": {"protection": "lattice", "opener": "party2"},
-    "vertical": {"method": "vertical", "protection": "plain"},
-    "predict": {"method": "predict"},
-    "private names": {"column_names": "private"},
-    "told names": {"method": "vertical", "protection": "plain", "policy": replace(ALLOW_ALL, tell_columns="names")},
-    "counted": {"method": "vertical", "protection": "plain", "params": params_of(min_child_rows=5)},
-    "hidden": {"method": "vertical", "protection": "lattice", "hidden_rows": True},
-}
-
 
 def heard_in(**plan):
-    if plan.get("method") == "predict":
-        fed = vertical(params_of())
-        model, tables = fed.model(), fed.tables
-        asked = Prediction(model, {name: parts.decoded(part, name) for name, part in fed.kept.items()}, tables)
-        asked.leaves()
-        return asked.heard
-    if plan.get("method") == "vertical":
-        fed = vertical(**plan)
-        fed.model()
-        return fed.heard
-    training, validation = partition.hold_out(two_class(5), 0.2)
-    follow = plan.pop("follow", "method" not in plan)
-    fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
-    fed.model()
-    return fed.heard
+    return run(**plan).heard
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_every_field_that_crosses_is_declared(run):
-    for one in heard_in(**RUNS[run]):
+@pytest.mark.parametrize("name", RUNS)
+def test_every_field_that_crosses_is_declared(name):
+    for one in heard_in(**RUNS[name]):
         fields = type(one.message).__struct_fields__
-        direction = "driver to every party" if one.sender == "driver" else "party to driver"
+        assert (one.sender == "driver") == isinstance(one.message, m.Request)
         for field in fields:
-            assert DECLARED[one.kind, field].direction == direction
+            assert DECLARED[one.kind, field].direction == str(m.ROUTES[type(one.message)])
         assert len(msgspec.msgpack.decode(one.frame)) == 1 + len(fields), "a tag and the declared fields, no more"
 
 
 def test_every_message_that_is_declared_crosses_in_some_run():
-    crossed = {one.kind for run in RUNS.values() for one in heard_in(**run)}
+    crossed = {one.kind for plan in RUNS.values() for one in heard_in(**plan)}
     assert crossed == {kind.__name__ for kind in (*m.REQUESTS, *m.ANSWERS)}
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_says_so(run):
-    crossed = {one.kind for one in heard_in(**RUNS[run])}
+@pytest.mark.parametrize("name", RUNS)
+def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_says_so(name):
+    crossed = {one.kind for one in heard_in(**RUNS[name])}
     expected = {
         "plain": {"PlainSums"},
         "local cuts": {"LocalCuts"},
@@ -80,7 +45,7 @@ def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_s
         "sequential": {"OwnTrees"},
         "counted": {"AllowedSums"},
     }
-    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees", "AllowedSums"} == expected.get(run, set())
+    assert crossed & {"PlainSums", "LocalCuts", "OwnTrees", "AllowedSums"} == expected.get(name, set())
 
 
 def test_every_party_hears_the_same():

@@ -1,13 +1,14 @@
-"""Everything one party may ever say to another, and who can read it.
+"""Everything one party may ever say to another, who says it to whom, and who can read it.
 
-A request goes from the driver to every party alike, an answer from one party to the driver. Each field says how it
-travels: *clear* (its receiver reads it), *masked* (noise alone; only the sum over all parties means anything),
-*sealed* (only the holder of a secret key can open it), *blinded* (nobody can; equal things match), later *noised*.
-`disclosures()` is the table in the documentation; a test compares it with real runs.
+Each message is declared with its sender and its receivers (`@message`); one that is not cannot be sent, because nobody
+can decode it. The driver of a vertical run is the active party. Each field says how it travels: *clear* (its receiver
+reads it), *masked* (noise alone; only the sum over all parties means anything), *sealed* (only the holder of a secret
+key can open it), *blinded* (nobody can; equal things match), later *noised*. `disclosures()` is the table in the
+documentation; tests compare fields, senders and receivers with real runs.
 """
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
@@ -57,17 +58,75 @@ F64: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 
+class Role(NamedTuple):
+    """Who sends or receives a message."""
+
+    name: str
+    alike: bool = False
+    """Whether all who receive it receive the same bytes at the same time."""
+
+
+DRIVER = Role("driver")
+"""The coordinator; in a vertical run and a prediction the active party."""
+PARTY = Role("party")
+EVERY_PARTY = Role("every party", alike=True)
+"""Of those that answer the driver: in a vertical run the passive ones."""
+EACH_PARTY = Role("each party, its own")
+IN_TURN = Role("party whose turn it is (bagging: every party)", alike=True)
+OPENER = Role("opener")
+ACTIVE = Role("active party")
+PASSIVE = Role("passive party")
+EVERY_PASSIVE = Role("every passive party", alike=True)
+EACH_PASSIVE = Role("each passive party, its own")
+EVERY_SPLITTABLE = Role("every passive party with columns that can be cut", alike=True)
+EVERY_DRAWN = Role("every passive party drawn for the tree", alike=True)
+"""And with columns that can be cut."""
+OWNER = Role("owner of the cuts")
+LIST_HOLDER = Role("holder of the list")
+"""In an alignment: its owner at first, then whoever blinded it last."""
+NEXT_IN_RING = Role("next party in the ring")
+BACK_IN_RING = Role("previous party in the ring")
+
+
+class Route(NamedTuple):
+    """Who says a message to whom, and to whom the driver passes it on as it stands, or in the finished model."""
+
+    by: Role
+    to: Role
+    then: Role | None = None
+
+    def __str__(self) -> str:
+        """As the disclosure table has it."""
+        return f"{self.by.name} to {self.to.name}"
+
+
 class Request(msgspec.Struct, frozen=True, array_like=True, eq=False):
-    """From the driver, to every party alike."""
+    """From the driver."""
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, eq=False):
     """From one party, to the driver."""
 
 
+ROUTES: dict[type[Any], Route] = {}
+"""Every message that can be sent."""
+M = TypeVar("M", bound=Request | Answer)
+
+
+def message(by: Role, to: Role, then: Role | None = None) -> Callable[[type[M]], type[M]]:
+    """Declares that a message can be sent, by whom and to whom."""
+
+    def declared(kind: type[M]) -> type[M]:
+        ROUTES[kind] = Route(by, to, then)
+        return kind
+
+    return declared
+
+
 # Joining
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class Propose(Request, frozen=True, tag=1):
     """The run's plan; nothing else is said to a party that has not consented to it."""
 
@@ -76,6 +135,7 @@ class Propose(Request, frozen=True, tag=1):
     signature: Annotated[bytes, clear("the driver's signature of the plan")]
 
 
+@message(by=PARTY, to=DRIVER, then=EVERY_PARTY)
 class Consent(Answer, frozen=True, tag=1):
     """The party's own rules allow the run."""
 
@@ -93,6 +153,7 @@ class Key(msgspec.Struct, frozen=True, array_like=True):
     signature: bytes
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class Introduce(Request, frozen=True, tag=2):
     """The parties of this attempt, so that each can check the others' keys and make secrets with them."""
 
@@ -100,6 +161,7 @@ class Introduce(Request, frozen=True, tag=2):
     keys: Annotated[tuple[Key, ...], clear("every party's key, certificate and signature")]
 
 
+@message(by=PARTY, to=DRIVER)
 class Facts(Answer, frozen=True, tag=2):
     """What must be agreed on before anything can be summed."""
 
@@ -110,6 +172,7 @@ class Facts(Answer, frozen=True, tag=2):
     validated: Annotated[bool, clear("whether the party holds validation rows")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class Agree(Request, frozen=True, tag=3):
     """The columns and classes of all parties together."""
 
@@ -118,6 +181,7 @@ class Agree(Request, frozen=True, tag=3):
     absent: Annotated[str, clear("what a sparse table's gaps mean")]
 
 
+@message(by=PARTY, to=DRIVER)
 class Done(Answer, frozen=True, tag=3):
     """Nothing to say."""
 
@@ -125,6 +189,7 @@ class Done(Answer, frozen=True, tag=3):
 # Before the first tree
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskCounts(Request, frozen=True, tag=4):
     """How many rows have keys with these prefixes (columns in order; then label, weight, and the validation rows')."""
 
@@ -134,10 +199,12 @@ class AskCounts(Request, frozen=True, tag=4):
     shift: Annotated[U8, clear("how many low bits are left off")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskLocalCuts(Request, frozen=True, tag=5):
     """Each party's own quantiles (FedTree's way)."""
 
 
+@message(by=PARTY, to=DRIVER)
 class LocalCuts(Answer, frozen=True, tag=5):
     """The party's own cut points: values of its rows."""
 
@@ -146,6 +213,7 @@ class LocalCuts(Answer, frozen=True, tag=5):
     missing: Annotated[Bools, clear("which columns have missing values")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskMoments(Request, frozen=True, tag=6):
     """The sum of labels and the sum of weights, in units of the greatest."""
 
@@ -169,6 +237,7 @@ class Trees(msgspec.Struct, frozen=True, array_like=True, eq=False):
     roots: I64
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class Begin(Request, frozen=True, tag=7):
     """All that is fixed before the first tree, and the trees there are already."""
 
@@ -205,6 +274,7 @@ class NodeList(msgspec.Struct, frozen=True, array_like=True, eq=False):
     node: I64
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskHistograms(Request, frozen=True, tag=8):
     """Divide the rows by these cuts, then sum gradients per bin at these nodes."""
 
@@ -215,6 +285,7 @@ class AskHistograms(Request, frozen=True, tag=8):
     nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskLeafSums(Request, frozen=True, tag=9):
     """Divide the rows by these cuts, then sum gradients of these leaves."""
 
@@ -225,6 +296,7 @@ class AskLeafSums(Request, frozen=True, tag=9):
     leaves: Annotated[NodeList, clear("all leaves of the round's trees")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class FinishRound(Request, frozen=True, tag=10):
     """The leaves' values; asks for the metric's sums over the validation rows, and how many gradients were cut off."""
 
@@ -235,6 +307,7 @@ class FinishRound(Request, frozen=True, tag=10):
     values: Annotated[F32, clear("their values")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class NextRound(Request, frozen=True, tag=19):
     """`FinishRound`, and the next round's first `AskHistograms`, for its roots: one request instead of two."""
 
@@ -245,12 +318,14 @@ class NextRound(Request, frozen=True, tag=19):
     values: Annotated[F32, clear("their values")]
 
 
+@message(by=PARTY, to=DRIVER)
 class MaskedSums(Answer, frozen=True, tag=8):
     """A party's part of sums that only all parts together show."""
 
     masked_words: Annotated[U64, masked("counts, sums of gradients or of a metric over the party's rows")]
 
 
+@message(by=PARTY, to=DRIVER)
 class PlainSums(Answer, frozen=True, tag=9):
     """A party's own sums, where the parties have accepted in words that the driver reads them."""
 
@@ -260,8 +335,9 @@ class PlainSums(Answer, frozen=True, tag=9):
 # Sums that one named party opens: see `protocols.opener`. What it chooses, the driver passes on as it stands.
 
 
+@message(by=DRIVER, to=OPENER)
 class Lead(Request, frozen=True, tag=70):
-    """To the opener alone: begin to choose, or go on after these trees."""
+    """Begin to choose, or go on after these trees."""
 
     weighted: Annotated[bool, clear("whether any party's rows have weights")]
     validated: Annotated[bool, clear("whether any party holds validation rows")]
@@ -269,6 +345,7 @@ class Lead(Request, frozen=True, tag=70):
     history: Annotated[F64, clear("the metric after every round so far")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class FromOpener(Request, frozen=True, tag=71):
     """What the opener asks of every party, passed on."""
 
@@ -277,27 +354,31 @@ class FromOpener(Request, frozen=True, tag=71):
     signature: Annotated[bytes, clear("the opener's signature of both")]
 
 
+@message(by=DRIVER, to=OPENER)
 class PassSum(Request, frozen=True, tag=72):
-    """To the opener alone: what came of its request."""
+    """What came of the opener's request."""
 
     sealed_sum: Annotated[bytes, sealed("to the opener: counts, sums of gradients or of a metric over all parties")]
     lost: Annotated[tuple[int, ...], clear("parties that were lost meanwhile, by number in the plan")]
 
 
+@message(by=DRIVER, to=OPENER)
 class GoOn(Request, frozen=True, tag=73):
-    """To the opener alone: the trees it chose are kept."""
+    """The trees that the opener chose are kept."""
 
     stop: Annotated[bool, clear("whether training ends here")]
 
 
+@message(by=PARTY, to=DRIVER)
 class SealedWords(Answer, frozen=True, tag=70):
     """A party's own sums, which only the opener could open; the driver adds them up."""
 
     sealed_words: Annotated[bytes, sealed("counts, sums of gradients or of a metric over the party's rows")]
 
 
+@message(by=OPENER, to=DRIVER, then=EVERY_PARTY)
 class ToEveryParty(Answer, frozen=True, tag=71):
-    """From the opener: what the driver is to ask every party next."""
+    """What the driver is to ask every party next."""
 
     request: Annotated[bytes, clear("a request as the opener wrote it: prefixes, cut points, cuts, leaf values, trees")]
     public_key: Annotated[bytes, clear("the opener's public key, new for every tree; empty: as before")]
@@ -305,8 +386,9 @@ class ToEveryParty(Answer, frozen=True, tag=71):
     n_words: Annotated[int, clear("how many sums are asked for")]
 
 
+@message(by=OPENER, to=DRIVER, then=EVERY_PARTY)
 class RoundGrown(Answer, frozen=True, tag=72):
-    """From the opener: the trees of a round."""
+    """The trees of a round, as the opener chose them."""
 
     trees: Annotated[Trees, clear("the trees, with gains and covers as in the model")]
     complete: Annotated[bool, clear("whether the round is finished, or was closed early and is only to be kept")]
@@ -315,12 +397,14 @@ class RoundGrown(Answer, frozen=True, tag=72):
     clipped: Annotated[bool, clear("whether any party had to cut off gradients")]
 
 
+@message(by=OPENER, to=DRIVER)
 class Led(Answer, frozen=True, tag=73):
-    """From the opener: training has ended."""
+    """Training has ended."""
 
     n_trees: Annotated[int, clear("how many of the trees the model keeps")]
 
 
+@message(by=DRIVER, to=IN_TURN)
 class AskTrees(Request, frozen=True, tag=11):
     """Grow whole trees on your own rows, on top of those there are (whole-tree methods)."""
 
@@ -330,6 +414,7 @@ class AskTrees(Request, frozen=True, tag=11):
     forest: Annotated[Trees, clear("the trees so far")]
 
 
+@message(by=PARTY, to=DRIVER, then=EVERY_PARTY)
 class OwnTrees(Answer, frozen=True, tag=11):
     """Trees grown on one party's rows alone."""
 
@@ -340,6 +425,7 @@ class OwnTrees(Answer, frozen=True, tag=11):
 # Vertical: same rows, different columns. The driver is the active party, the others are passive.
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskSetSize(Request, frozen=True, tag=41):
     """An alignment by private set intersection begins: how many ids there are. See `protocols.align`.
 
@@ -350,6 +436,7 @@ class AskSetSize(Request, frozen=True, tag=41):
     aligned: Annotated[bytes, clear("a hash of what the asker has found before to be common to all, if anything")] = b""
 
 
+@message(by=PARTY, to=DRIVER)
 class SetSize(Answer, frozen=True, tag=41):
     """How many rows, or columns, a party has."""
 
@@ -357,6 +444,7 @@ class SetSize(Answer, frozen=True, tag=41):
     aligned: Annotated[bool, clear("whether this process has found the same before to be common to all")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class BeginBlinding(Request, frozen=True, tag=42):
     """How long everybody's list of ids is."""
 
@@ -364,6 +452,7 @@ class BeginBlinding(Request, frozen=True, tag=42):
     sizes: Annotated[I64, clear("how many rows (of a horizontal run: columns) each party has")]
 
 
+@message(by=DRIVER, to=LIST_HOLDER)
 class AskBlinded(Request, frozen=True, tag=43):
     """The next part of a list, shuffled: the party's own ids, or another's that it has blinded too."""
 
@@ -372,12 +461,14 @@ class AskBlinded(Request, frozen=True, tag=43):
     first: Annotated[int, clear("where in the list the part begins")]
 
 
+@message(by=PARTY, to=DRIVER, then=NEXT_IN_RING)
 class BlindedIds(Answer, frozen=True, tag=43):
     """A part of a list."""
 
     blinded_ids: Annotated[U8, blinded("ids (or names of columns) of one party, as points under one more secret")]
 
 
+@message(by=DRIVER, to=NEXT_IN_RING)
 class BlindIds(Request, frozen=True, tag=44):
     """Another party's list, part by part, to be blinded by this one too."""
 
@@ -387,6 +478,7 @@ class BlindIds(Request, frozen=True, tag=44):
     blinded_ids: Annotated[U8, blinded("ids (or names) of another party, under the secrets of all before")]
 
 
+@message(by=DRIVER, to=BACK_IN_RING)
 class MarkCommon(Request, frozen=True, tag=45):
     """Which places of a shuffled list are ids that all parties have; of its own list the party keeps these rows."""
 
@@ -395,34 +487,40 @@ class MarkCommon(Request, frozen=True, tag=45):
     marks: Annotated[U8, clear("a bit for every place: in the party's own list, which of its ids all parties have")]
 
 
+@message(by=PARTY, to=DRIVER, then=BACK_IN_RING)
 class Marks(Answer, frozen=True, tag=45):
     """The same places as they were before the party shuffled."""
 
     marks: Annotated[U8, clear("a bit for every place: in the active party's list, which of its ids all parties have")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class AskProofs(Request, frozen=True, tag=48):
     """Names of columns are aligned (`private_columns`): what shows every other party that it found the same."""
 
 
+@message(by=PARTY, to=DRIVER, then=EACH_PARTY)
 class Proofs(Answer, frozen=True, tag=48):
     """For each other party a hash of the names that all have, under the secret of the pair, which the driver lacks."""
 
     blinded_names: Annotated[bytes, blinded("hashes of the common names under the secrets of pairs of parties")]
 
 
+@message(by=DRIVER, to=EACH_PARTY)
 class AskCommonColumns(Request, frozen=True, tag=46):
     """What the columns that all parties have are; told only to whoever brings the proofs of all others."""
 
     blinded_names: Annotated[bytes, blinded("the others' hashes of the common names, under the secrets of pairs")]
 
 
+@message(by=PARTY, to=DRIVER)
 class CommonColumns(Answer, frozen=True, tag=46):
     """The columns that all parties have, as this one has them."""
 
     columns: Annotated[tuple[Column, ...], clear("names, kinds and categories of the columns that all parties have")]
 
 
+@message(by=ACTIVE, to=EVERY_PASSIVE)
 class AskColumns(Request, frozen=True, tag=13):
     """How many bins the columns have; nothing of what is in them."""
 
@@ -430,6 +528,7 @@ class AskColumns(Request, frozen=True, tag=13):
     held_out: Annotated[bytes, clear("the same of the validation rows")]
 
 
+@message(by=PASSIVE, to=ACTIVE)
 class OwnColumns(Answer, frozen=True, tag=13):
     """The party's columns by number."""
 
@@ -438,12 +537,14 @@ class OwnColumns(Answer, frozen=True, tag=13):
     categorical: Annotated[Bools, clear("which of them are categorical")]
 
 
+@message(by=PASSIVE, to=ACTIVE)
 class NamedColumns(OwnColumns, frozen=True, tag=47):
     """The same from a party whose owner allows names to be told."""
 
     names: Annotated[tuple[str, ...], clear("names of the party's columns, because its owner's policy tells them")]
 
 
+@message(by=ACTIVE, to=EVERY_SPLITTABLE)
 class BeginSealed(Request, frozen=True, tag=14):
     """All that is fixed before the first tree."""
 
@@ -465,6 +566,7 @@ class Moves(msgspec.Struct, frozen=True, array_like=True, eq=False):
     """A bit for every row at these nodes, in order."""
 
 
+@message(by=ACTIVE, to=EVERY_DRAWN)
 class AskSealedSums(Request, frozen=True, tag=15):
     """Move the rows, then add up the sealed gradients per bin at these nodes."""
 
@@ -476,12 +578,14 @@ class AskSealedSums(Request, frozen=True, tag=15):
     sealed_gradients: Annotated[bytes, sealed("gradients and hessians of the rows at these nodes")]
 
 
+@message(by=PASSIVE, to=ACTIVE)
 class SealedSums(Answer, frozen=True, tag=15):
     """Sums that only the active party can open."""
 
     sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
 
 
+@message(by=PASSIVE, to=ACTIVE)
 class AllowedSums(Answer, frozen=True, tag=56):
     """The same where the plan bounds the rows of a child (`min_child_rows`); of siblings, too, what is said of rows."""
 
@@ -490,23 +594,26 @@ class AllowedSums(Answer, frozen=True, tag=56):
     counts: Annotated[I64, clear("numbers of rows per node and category of numbered columns of categories")]
 
 
+@message(by=ACTIVE, to=OWNER)
 class AskSides(Request, frozen=True, tag=16):
-    """To the owner of the columns of these cuts: which rows go left."""
+    """Which rows go left at these cuts."""
 
     round: Annotated[int, clear("which round of trees")]
     level: Annotated[int, clear("which level of the trees")]
     cuts: Annotated[CutList, clear("chosen cuts of the party's own columns, by number")]
 
 
+@message(by=OWNER, to=ACTIVE, then=EVERY_DRAWN)
 class Sides(Answer, frozen=True, tag=16):
     """Which rows go left at the chosen cuts."""
 
     left: Annotated[U8, clear("a bit for every row at the nodes that are cut")]
 
 
-# Vertical with hidden rows: no node is ever named, see `protocols.hidden`.
+# Vertical with hidden rows: no node is ever named, see `protocols.vertical.hidden_active`.
 
 
+@message(by=ACTIVE, to=EVERY_DRAWN)
 class AskHiddenSums(Request, frozen=True, tag=50):
     """Add up some of a level's sealed gradients per bin, over all rows that count."""
 
@@ -526,8 +633,9 @@ class HiddenCuts(msgspec.Struct, frozen=True, array_like=True, eq=False):
     left_bins: U64
 
 
+@message(by=ACTIVE, to=OWNER)
 class AskHiddenSides(Request, frozen=True, tag=51):
-    """To the owner of the columns of these cuts: filter what is sealed by which rows go left."""
+    """Filter what is sealed by which rows go left at these cuts."""
 
     round: Annotated[int, clear("which round of trees")]
     level: Annotated[int, clear("which level of the trees")]
@@ -536,18 +644,21 @@ class AskHiddenSides(Request, frozen=True, tag=51):
     public_key: Annotated[bytes, clear("a key of its own for sides, where gradients need another; once a round")] = b""
 
 
+@message(by=OWNER, to=ACTIVE)
 class HiddenSides(Answer, frozen=True, tag=51):
     """Sides that only the active party can open, and only where it sealed a one."""
 
     sealed_sides: Annotated[bytes, sealed("which rows go left at the cut of the node they are at")]
 
 
+@message(by=ACTIVE, to=EVERY_SPLITTABLE)
 class EndRound(Request, frozen=True, tag=17):
     """The trees of the round are complete: the party keeps its own cuts of them."""
 
     round: Annotated[int, clear("which round of trees")]
 
 
+@message(by=ACTIVE, to=EACH_PASSIVE)
 class KeepPart(Request, frozen=True, tag=18):
     """The model is complete: every party keeps its part of it."""
 
@@ -559,20 +670,23 @@ class KeepPart(Request, frozen=True, tag=18):
 # Prediction over a vertical model: the active party asks the owners of cuts which way its rows go.
 
 
+@message(by=ACTIVE, to=EVERY_PASSIVE)
 class AskKnown(Request, frozen=True, tag=60):
     """Rows that are to be predicted: which of them the party has."""
 
     ids: Annotated[tuple[str, ...], clear("ids of the rows that are predicted")]
 
 
+@message(by=PASSIVE, to=ACTIVE)
 class Known(Answer, frozen=True, tag=60):
     """Which of the rows the party has; the others go the default way at its cuts."""
 
     known: Annotated[U8, clear("a bit for every row that was asked about: whether the party has it")]
 
 
+@message(by=ACTIVE, to=OWNER)
 class AskWays(Request, frozen=True, tag=61):
-    """To the owner of these cuts: which of the rows at them go left. Answered by `Sides`."""
+    """Which of the rows at these cuts go left. Answered by `Sides`."""
 
     tree: Annotated[I32, clear("trees of cuts of the party's own columns that rows have come to")]
     node: Annotated[I32, clear("which nodes of these trees")]
@@ -580,33 +694,26 @@ class AskWays(Request, frozen=True, tag=61):
     rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
 
 
+@message(by=DRIVER, to=EVERY_PARTY)
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""
 
     model: Annotated[bytes, clear("the model file")]
 
 
-REQUESTS: tuple[type[Request], ...] = (
-    Propose, Introduce, Agree, AskCounts, AskLocalCuts, AskMoments, Begin, AskHistograms, AskLeafSums, FinishRound,
-    NextRound, AskTrees, Farewell, AskColumns, BeginSealed, AskSealedSums, AskSides, EndRound, KeepPart,
-    AskSetSize, BeginBlinding, AskBlinded, BlindIds, MarkCommon, AskProofs, AskCommonColumns,
-    AskHiddenSums, AskHiddenSides, AskKnown, AskWays, Lead, FromOpener, PassSum, GoOn,
-)  # fmt: skip
-ANSWERS: tuple[type[Answer], ...] = (
-    Consent, Facts, Done, LocalCuts, MaskedSums, PlainSums, OwnTrees, OwnColumns, SealedSums, Sides,
-    SetSize, BlindedIds, Marks, NamedColumns, Proofs, CommonColumns, AllowedSums,
-    HiddenSides, Known, SealedWords, ToEveryParty, RoundGrown, Led,
-)  # fmt: skip
+REQUESTS: tuple[type[Request], ...] = tuple(kind for kind in ROUTES if issubclass(kind, Request))
+ANSWERS: tuple[type[Answer], ...] = tuple(kind for kind in ROUTES if issubclass(kind, Answer))
 
 
 class Disclosure(NamedTuple):
-    """A line of the disclosure table."""
+    """A line of the disclosure table; its direction is the message's `Route` in words."""
 
     message: str
     direction: str
     field: str
     how: How
     tells: str
+    passed_on_to: str
 
 
 def travels(message: type[Any]) -> dict[str, Travels]:
@@ -618,11 +725,7 @@ def travels(message: type[Any]) -> dict[str, Travels]:
 
 def disclosures() -> Iterator[Disclosure]:
     """Every field of every message: who says it to whom, how it travels, what it tells."""
-    both: tuple[tuple[tuple[type[Any], ...], str], ...] = (
-        (REQUESTS, "driver to every party"),
-        (ANSWERS, "party to driver"),
-    )
-    for kinds, direction in both:
-        for message in kinds:
-            for name, how in travels(message).items():
-                yield Disclosure(message.__name__, direction, name, *how)
+    for kind in (*REQUESTS, *ANSWERS):
+        route = ROUTES[kind]
+        for name, how in travels(kind).items():
+            yield Disclosure(kind.__name__, str(route), name, *how, route.then.name if route.then else "")

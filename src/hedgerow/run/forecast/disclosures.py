@@ -18,11 +18,10 @@ HOW = {
 PASSIVE = "passive parties"
 Kind = type[m.Request] | type[m.Answer]
 JOINING: tuple[Kind, ...] = (m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell)
+DRIVERS = (m.DRIVER, m.ACTIVE)
 ALIGNING: tuple[Kind, ...] = (
     m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
 )  # fmt: skip
-TO_OPENER = ("Lead", "PassSum", "GoOn")
-"""Requests that one party alone gets."""
 _OF_SUMS = (
     "The driver reads the sums over all parties of a tree; "
     "if it colludes with all parties but one, it can compute that party's sums."
@@ -77,29 +76,34 @@ MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
 
 
 def sights(plan: Plan) -> list[Sight]:
-    """What the driver reads of each party, then what every party reads; a line for each message and how it travels."""
-    names = {message.__name__ for message in used(plan)}
-    roles = {"party to driver": "driver", "driver to every party": "every party"}
-    if plan.active:
-        roles = {"party to driver": plan.active, "driver to every party": PASSIVE}
+    """What the driver reads of each party, then what parties read; a line for each message and how it travels."""
+    routes = {kind.__name__: m.ROUTES[kind] for kind in used(plan)}
+    lines = [line for line in told(plan.method) if line.message in routes]
     grouped: dict[tuple[str, str, str], list[str]] = {}
-    for direction, role in roles.items():
-        for line in told(plan.method):
-            if line.direction == direction and line.message in names:
-                who = plan.opener if line.message in TO_OPENER else role
-                grouped.setdefault((who, line.message, HOW[_how(plan, line)]), []).append(line.tells)
+    for line in sorted(lines, key=lambda line: routes[line.message].to not in DRIVERS):
+        to = routes[line.message].to
+        grouped.setdefault((_who(plan, to), line.message, HOW[_how(plan, to, line.how)]), []).append(line.tells)
     return [Sight(*key, " · ".join(dict.fromkeys(tells))) for key, tells in grouped.items()]
 
 
-def _how(plan: Plan, line: m.Disclosure) -> str:
+def _who(plan: Plan, to: m.Role) -> str:
+    """The receivers in a run of this plan."""
+    if to in DRIVERS:
+        return plan.active or to.name
+    if to == m.OPENER:
+        return plan.opener
+    return PASSIVE if to == m.EVERY_PASSIVE or (plan.active and to == m.EVERY_PARTY) else to.name
+
+
+def _how(plan: Plan, to: m.Role, how: m.How) -> str:
     """How a field is read: what is sealed, the active party or opener opens; without encryption everybody reads it."""
-    if line.how != "sealed":
-        return line.how
+    if how != "sealed":
+        return how
     if plan.opener:
-        return "opened" if line.message in TO_OPENER else "sealed"
+        return "opened" if to == m.OPENER else "sealed"
     if plan.method.plain:
         return "clear"
-    return "opened" if line.direction == "party to driver" else "sealed"
+    return "opened" if to in DRIVERS else "sealed"
 
 
 def leaks(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,111 @@
+"""A small run of every method and protection, with all that crossed in it."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from asked import Prediction
+from federated import TINY, Federation, params_of, two_class, vertical
+from federated import scattered as scattered_tables
+from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.data import partition
+from hedgerow.model import part as parts
+from hedgerow.model.model import Model
+from hedgerow.transports.inproc import InProcess
+
+VERTICAL = {"method": "vertical", "protection": "plain"}
+RUNS = {
+    "masked": {},
+    "unfollowed": {"follow": False},
+    "plain": {"protection": "plain"},
+    "local cuts": {"cut_points": "local"},
+    "bagging": {"method": "bagging", "protection": "plain"},
+    "sequential": {"method": "sequential", "protection": "plain"},
+    "sampled": {"party_share": 0.6},
+    "continuing": {"on_loss": "continue"},
+    "encrypted": {"protection": "lattice", "opener": "party2"},
+    "vertical": VERTICAL,
+    "predict": {"method": "predict"},
+    "private names": {"column_names": "private"},
+    "told names": {**VERTICAL, "policy": replace(ALLOW_ALL, tell_columns="names")},
+    "counted": {**VERTICAL, "params": params_of(min_child_rows=5)},
+    "hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True},
+}
+MORE = {
+    "encrypted by Paillier": {"protection": "paillier", "key_bits": 2048, "opener": "party2", "params": TINY},
+    "vertical by a lattice": {**VERTICAL, "protection": "lattice"},
+    "vertical by Paillier": {**VERTICAL, "protection": "paillier", "key_bits": 2048, "params": TINY},
+    "hidden by Paillier": {**VERTICAL, "protection": "paillier", "key_bits": 2048, "hidden_rows": True, "params": TINY},
+    "vertical as given": {**VERTICAL, "align": "given"},
+    "first trees local": {**VERTICAL, "local_trees": 1},
+    "some passive parties": {**VERTICAL, "party_share": 0.5},
+    "some passive parties, hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True, "party_share": 0.5},
+    "nothing to cut": {**VERTICAL, "constant": "party3"},
+    "other rows": {**VERTICAL, "align": "private", "scattered": True},
+}
+"""Other ways to say the same messages."""
+
+
+@dataclass
+class Crossed:
+    """What the transport carried in a run: each request with its receivers, and their answers."""
+
+    calls: list[tuple[dict[str, bytes], dict[str, bytes]]] = field(default_factory=list)
+    plan: Plan | None = None
+    model: Model | None = None
+    heard: list = field(default_factory=list)
+
+
+@contextmanager
+def recorded():
+    """All that in-process transports carry meanwhile."""
+    calls, carry = [], InProcess.carry
+
+    def noting(self, frames, deadline, most_bytes):
+        answers, missing = carry(self, frames, deadline, most_bytes)
+        calls.append((dict(frames), dict(answers)))
+        return answers, missing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "carry", noting)
+        yield calls
+
+
+def run(**plan) -> Crossed:
+    """What crossed in a run of such a plan."""
+    plan, method = dict(plan), plan.get("method")
+    if method == "predict":
+        return _prediction()
+    if method == "vertical":
+        fed = _by_columns(**plan)
+    else:
+        training, validation = partition.hold_out(two_class(5), 0.2)
+        follow = plan.pop("follow", method is None)
+        fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
+    with recorded() as calls:
+        model = fed.model()
+    return Crossed(calls, fed.plan, model, fed.heard)
+
+
+def _prediction() -> Crossed:
+    fed = vertical(params_of())
+    model = fed.model()
+    asked = Prediction(model, {name: parts.decoded(part, name) for name, part in fed.kept.items()}, fed.tables)
+    with recorded() as calls:
+        asked.leaves()
+    return Crossed(calls, asked.plan, model, asked.heard)
+
+
+def _by_columns(constant=None, scattered=False, **plan) -> Federation:
+    """A vertical federation; all columns of one party may have one value, or every party lack some rows."""
+    if not constant and not scattered:
+        return vertical(**plan)
+    tables = vertical().tables
+    if constant:
+        tables[constant] = replace(tables[constant], values=np.ones_like(tables[constant].values))
+    else:
+        tables = scattered_tables(partition.pooled(two_class(1)), 3)[0]
+    return Federation(tables, active="party1", **{"align": "private", **plan})
