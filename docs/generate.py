@@ -22,7 +22,7 @@ from typer import Context
 from typer.models import OptionInfo
 
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
-from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Vertical, WholeTrees
+from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Lattice, NoPrivacy, Vertical, WholeTrees
 from hedgerow.agreement.plan import MOST_PARTIES, Goal
 from hedgerow.agreement.policy import Policy
 from hedgerow.commands import audit, certs, ledger
@@ -68,9 +68,15 @@ SECTIONS = {
     "party": options.PartyEntry,
     "driver": options.DriverOptions,
 }
-PRIVACY = {field.name: field for kind in (Vertical, WholeTrees, Horizontal) for field in msgspec.structs.fields(kind)}
+PRIVATE = (Lattice, NoPrivacy, Vertical, WholeTrees, Horizontal)
+PRIVACY = {field.name: field for kind in PRIVATE for field in msgspec.structs.fields(kind)}
 """What a run file's [privacy] parses to, by key."""
-WORDS = {"run.method": method.METHODS, "data.absent": ABSENT, "partition.how": HOWS}
+WORDS = {
+    "run.method": method.METHODS,
+    "privacy.protection": method.PROTECTIONS,
+    "data.absent": ABSENT,
+    "partition.how": HOWS,
+}
 NUMBERS = {
     "partition.parties": f"a whole number from 1 to {MOST_PARTIES:,}",
     "partition.alpha": f"a number above 0 and at most {MOST_ALPHA:g}",

@@ -209,6 +209,7 @@ RUN_FILE_DEFAULTS = {
     "validation.share": "0",
     "privacy.protection": "`masked`; of a vertical run `lattice`",
     "privacy.key_bits": "`3072`",
+    "privacy.align": "`given`",
     "privacy.opener": "must be given where it is needed",
     "driver.address": "must be given",
     "driver.listen": "`0.0.0.0:` and the port of address",
