@@ -24,8 +24,9 @@ from hedgerow.report.tree_text import plain
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.folder.ledger_file import ledger_beside
+from hedgerow.run.real import answer as real_answer
 from hedgerow.run.real import predict as real_predict
-from hedgerow.run.real.predict import Options
+from hedgerow.run.real.connect import Options
 
 With = Annotated[
     Path | None,
@@ -61,7 +62,8 @@ class Parties:
 
     run: RunFile
     identity: Identity
-    options: Options
+    absent: tuple[str, ...]
+    folder: Path | None
 
 
 def parties_of(
@@ -75,7 +77,7 @@ def parties_of(
         return None
     if cert is None or key is None:
         raise ParameterError("--with needs --cert and --key, by which the other parties know this one; add them.")
-    return Parties(open_run(run_file), Identity.load(cert, key), Options(folder, _say, tuple(without or ())))
+    return Parties(open_run(run_file), Identity.load(cert, key), tuple(without or ()), folder)
 
 
 def own_rows(model: Model, data: str, roles: Roles, parties: Parties) -> Table:
@@ -96,7 +98,8 @@ def written_as(run: RunFile, roles: Roles) -> Roles:
 
 def ask(model: Model, own_table: Table, parties: Parties) -> NDArray[np.int32]:
     """Where the active party's rows end in every tree."""
-    return real_predict.predict_together(parties.run, model, own_table, parties.identity, parties.options)
+    options = Options(parties.folder, say=_say)
+    return real_predict.predict(parties.run, model, own_table, parties.identity, options, parties.absent)
 
 
 def answer(
@@ -123,8 +126,8 @@ def answer(
     table = read_like(str(data), own.columns, written_as(run, roles))
     for sentence in table.remarks:
         note(in_options(sentence))
-    options = Options(folder, _say, ledger=ledger or ledger_beside(key))
-    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), options)
+    keeper, options = Keeper(name, own, table, rules, identity), Options(folder, say=_say)
+    place = real_answer.answer(run, keeper, options, ledger or ledger_beside(key))
     typer.echo(f"folder: {place}")
 
 

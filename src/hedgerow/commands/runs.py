@@ -20,7 +20,10 @@ from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.file.rules import BASELINES
 from hedgerow.run.folder.folder import MODEL, PART
 from hedgerow.run.folder.ledger_file import ledger_beside
-from hedgerow.run.real import train as real_run
+from hedgerow.run.real import join as real_join
+from hedgerow.run.real import train as real_train
+from hedgerow.run.real.connect import Options
+from hedgerow.run.real.own_tables import Own
 from hedgerow.run.simulation import run_file as local_run
 from hedgerow.run.simulation.run_file import Outcome
 from hedgerow.threads import short_turns, threads_of
@@ -186,8 +189,8 @@ def drive(
         note(sentence)
     place = folder or run.folder
     with _resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
-        options = real_run.Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        driven = real_run.drive(run, identity, options, None if data is None else real_run.Own(data, valid))
+        options = Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
+        driven = real_train.train(run, identity, options, None if data is None else Own(data, valid))
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
     if driven.model.metric is not None and driven.model.history:
         rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
@@ -216,9 +219,9 @@ def join(
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
     run = written_as(run, ignore, delimiter, decimal)
     counts = ledger or ledger_beside(key)
-    own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules, counts)
+    own = real_join.Joining(name, Own(data, valid), Identity.load(cert, key), rules, counts)
     with short_turns(), live(run.params.n_estimators, bar=False) as shown:
-        place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
+        place = real_join.join(run, own, Options(folder, threads=threads_of(n_jobs), say=shown.say))
     typer.echo(f"folder: {place}")
-    file = real_run.kept_file(run)
+    file = real_join.kept_file(run)
     typer.echo(f"{'part' if file == PART else 'model'}: {place / file}")

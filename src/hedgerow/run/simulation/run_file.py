@@ -17,13 +17,12 @@ from hedgerow.model import labels
 from hedgerow.model import train as pooled
 from hedgerow.model.file import encoded, write_whole
 from hedgerow.model.model import ClassLabel, Model, classes_of
-from hedgerow.protocols.driver import State
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.rules import BASELINES
 from hedgerow.run.file.tables import Split
 from hedgerow.run.folder import manifest
-from hedgerow.run.folder.checkpoint import Checkpoint
+from hedgerow.run.folder.checkpoint import Checkpoint, losses_of
 from hedgerow.run.folder.folder import CHECKPOINT, METRICS, MODEL, PART, RunFolder, check_folder, open_folder
 from hedgerow.run.folder.manifest import About
 from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile
@@ -139,7 +138,7 @@ def _federated(local: _Local) -> Outcome:
             simulation = Simulation(
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 {name: _NamedLog(folder.open_party_log(name), plan, named) for name in plan.answering}, identities,
-                checkpoint.state, keeping(folder, checkpoint), local.notes,
+                checkpoint.state, checkpoint.keeping(folder.log), local.notes,
                 _kept_cuts(folder, plan, named), local.parts, notes_bins=True, tell=local.options.say,
                 log=_NamedLog(folder.log, plan, named), places=_kept_places(folder, plan, named),
             )  # fmt: skip
@@ -237,18 +236,3 @@ def _classes(local: _Local) -> tuple[tuple[ClassLabel, ...], Loss]:
     found = [table.labels for table in local.split.training.values() if table.labels is not None]
     classes = classes_of(np.concatenate(found))
     return classes, labels.loss_of_classes(len(classes), local.run.params.average)
-
-
-def losses_of(state: State) -> list[dict[str, Any]]:
-    """Rounds in which parties were lost and the run went on without them, for the manifest."""
-    return [{"round": round_, "parties": list(names)} for round_, names in state.losses]
-
-
-def keeping(folder: RunFolder, checkpoint: Checkpoint) -> Callable[[State], None]:
-    """What is done after every tree, before the next begins."""
-
-    def keep(state: State) -> None:
-        folder.log.sync()
-        checkpoint.keep(state)
-
-    return keep
