@@ -58,7 +58,7 @@ def _failure(error: BaseException) -> tuple[int, str]:
         _let_go_of_stdout()
         return NO_READER, ""
     if isinstance(error, HedgerowError):
-        return REFUSED, in_options(str(error))
+        return REFUSED, in_options(error.sentence)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return REFUSED, f"{error.filename}: {error.strerror}."
     kind = type(error).__name__
