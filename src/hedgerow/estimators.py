@@ -28,8 +28,8 @@ from hedgerow.model.model import Model, classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.run.folder.recorder import Spoken
 from hedgerow.run.simulation.fit import fit_parties
+from hedgerow.run.simulation.party_tables import tables_of
 from hedgerow.run.simulation.predict import predict_parties
-from hedgerow.run.simulation.simulate import tables_of
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind

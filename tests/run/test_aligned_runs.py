@@ -23,7 +23,8 @@ from hedgerow.run.file.tables import party_tables
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import used
 from hedgerow.run.real import drive
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\nactive = "bank"\n'
 DATA = '[data]\ntask = "classify"\nlabel = "y"\nid = "id"\n'

@@ -19,7 +19,8 @@ from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import used
 from hedgerow.run.real import drive
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 PRIVATE = '[privacy]\ncolumn_names = "private"'
 HEADERS = {

@@ -223,8 +223,9 @@ def _checked(start: Start, common: Common | None, plan: Plan) -> Start:
     facts, grid, none = start.facts, start.grid, trees_of(Forest.empty())
     beside = (0.0, 0.0, 0.0)
     begin = Begin(
-        facts.low, facts.high, facts.max_weight, beside, start.base, grid.cuts, grid.cut_starts, grid.has_missing, none
-    )
+        facts.low, facts.high, facts.max_weight, beside, start.base,
+        cuts=grid.cuts, cut_starts=grid.cut_starts, has_missing=grid.has_missing, forest=none,
+    )  # fmt: skip
     return replace(start, grid=grid_of(begin, common.columns, plan.params.max_bin))
 
 

@@ -10,7 +10,9 @@ from hedgerow.agreement.plan import Goal
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
-from hedgerow.run.simulation.simulate import Simulation, active_of, align_of, members, simulate, tables_of
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.party_tables import active_of, align_of, tables_of
+from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
 

@@ -1,0 +1,70 @@
+"""The tables of parties that all lie in this process: by name, and what is seen by comparing them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hedgerow.agreement.options import Federation, Vertical
+from hedgerow.agreement.plan import Align
+from hedgerow.data.ids import AS_TEXT, n_common, nearly_common
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError
+from hedgerow.protocols.align.lists import texts_of
+from hedgerow.protocols.session.notify import Tell
+
+
+def tables_of(parties: Any) -> dict[str, Table]:
+    """Named tables, one a party, from a mapping or a list of tables or of pairs (X, y)."""
+    if not isinstance(parties, Mapping):
+        if not isinstance(parties, (list, tuple)):
+            raise DataError("A federation learns from several tables: give a list of them, or a mapping by party name.")
+        parties = {f"party{i + 1}": table for i, table in enumerate(parties)}
+    tables = {}
+    for name, given in parties.items():
+        table = given if isinstance(given, Table) else Table.of(*given) if isinstance(given, tuple) else None
+        if table is None:
+            raise DataError(f"Party {name!r} must have a Table, or a pair of table and labels.")
+        tables[str(name)] = table
+    if not tables:
+        raise DataError("There is no party; give at least one table.")
+    return tables
+
+
+def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
+    """The active party of a vertical run, by name or as the only one with labels; empty for other runs."""
+    if not isinstance(federation, Vertical):
+        return ""
+    if federation.active is not None:
+        return federation.active
+    labelled = [name for name, table in tables.items() if table.labels is not None]
+    if len(labelled) != 1:
+        raise DataError(
+            f"{len(labelled)} parties have labels; a vertical run has one active party: name it (active=...)."
+        )
+    return labelled[0]
+
+
+def align_of(federation: Federation, tables: Mapping[str, Table], valid: Mapping[str, Table]) -> Align:
+    """Whether the rows of a vertical run are the same at all parties and in order, or must be found by their ids."""
+    if not isinstance(federation, Vertical):
+        return "given"
+    if federation.align is not None:
+        return federation.align
+    keys = [[table.row_keys() for table in part.values()] for part in (tables, valid)]
+    same = all(np.array_equal(part[0], other) for part in keys for other in part[1:])
+    return "given" if same else "private"
+
+
+def note_ids(parties: Mapping[str, Table], note: Tell) -> None:
+    """Tell how many more rows would be found if ids were written alike; only whoever simulates all parties can know."""
+    if any(table.ids is None for table in parties.values()):
+        return
+    ids = [texts_of(table) for table in parties.values()]
+    more, ways = nearly_common(ids)
+    if not more:
+        return
+    alike = f"without {ways}; {AS_TEXT}, so write them alike everywhere."
+    if not n_common(ids):
+        raise DataError(f"No id is common to all parties' rows, and {more} would be {alike}")
+    note(f"{more} more ids would be common to all parties {alike}")
