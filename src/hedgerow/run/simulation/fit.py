@@ -23,9 +23,10 @@ def fit_parties(
     federation: Federation,
     goal: Goal,
     params: TreeParams,
-    threads: int,
-    callbacks: Sequence[Callback],
+    *,
     notes: list[str],
+    threads: int = 1,
+    callbacks: Sequence[Callback] = (),
     tell: Tell = silent,
 ) -> Model:
     """Train over the parties' tables, all in this process."""

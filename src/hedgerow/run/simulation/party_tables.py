@@ -31,6 +31,19 @@ def tables_of(parties: Any) -> dict[str, Table]:
     return tables
 
 
+def are_parties(X: Any) -> bool:
+    """Whether these are several parties' tables, by name or in a list, and not one table."""
+    parts = X.values() if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else ()
+    return any(isinstance(part, Table) for part in parts)
+
+
+def parties_of(X: Any) -> dict[str, Table | None]:
+    """Tables by party; None stays, for a party that is absent."""
+    named = X if isinstance(X, Mapping) else {f"party{i + 1}": table for i, table in enumerate(X)}
+    present = tables_of({name: table for name, table in named.items() if table is not None})
+    return {str(name): present.get(str(name)) for name in named}
+
+
 def active_of(federation: Federation, tables: Mapping[str, Table]) -> str:
     """The active party of a vertical run, by name or as the only one with labels; empty for other runs."""
     if not isinstance(federation, Vertical):
