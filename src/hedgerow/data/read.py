@@ -160,7 +160,7 @@ def _arrow() -> ModuleType:
 def _check_roles(roles: dict[str, str | None], header: Sequence[str], path: Path) -> None:
     for role, name in roles.items():
         if name is not None and name not in header:
-            raise DataError(f"For {role}=, {path} has {no_column(name, header)}.")
+            raise DataError(Sentence("For ", Keyword(role), f", {path} has {no_column(name, header)}."))
 
 
 def _features(frame: Any, path: Path, roles: dict[str, str | None], ignored: Ignored) -> Any:
