@@ -17,7 +17,9 @@ from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.model import ClassLabel, Model, classes_of
 from hedgerow.model.train import Task, train
-from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate, tables_of
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.party_tables import settled, tables_of
+from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 

@@ -17,7 +17,9 @@ from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.train import Task, growth_of, prepare
 from hedgerow.protocols.vertical.leakage import LearntBins
-from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.party_tables import settled
+from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss
 

@@ -1,7 +1,9 @@
 """What is written about the floor plan is true."""
 
+import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,156 @@ def test_no_module_is_named_by_what_was_done_to_it() -> None:
     """A name that ends so says nothing to a stranger."""
     names = {path.stem for path in (ROOT / "src/hedgerow").rglob("*.py")}
     assert {name for name in names if name.endswith("ed")} <= {"unencrypted"}
+
+
+# How large things may become
+
+MOST = 15
+"""Modules that a module may import, and attributes that a class may have without a reason beside it."""
+MOST_IN_ORDER = 7
+"""Arguments of a call that are told apart by their order."""
+REASON = re.compile(r"# more than 15 attributes: \w+")
+BIRTH = ("__init__", "__enter__", "__post_init__")
+"""Where a class sets its attributes for the first time."""
+
+# Being mended; no file may be added.
+MANY_IMPORTS: set[str] = {
+    "protocols/driver.py",
+    "protocols/horizontal/driver.py",
+    "protocols/horizontal/train.py",
+    "protocols/opener/leader.py",
+    "protocols/party.py",
+    "protocols/vertical/active.py",
+    "protocols/vertical/passive.py",
+    "protocols/vertical/passive_rows.py",
+    "protocols/vertical/train.py",
+}
+MANY_ATTRIBUTES: set[str] = {
+    "agreement/plan.py: Plan",
+    "agreement/policy.py: Policy",
+    "protocols/horizontal/driver.py: HorizontalRows",
+    "protocols/party.py: Party",
+    "protocols/vertical/active.py: VerticalRows",
+    "protocols/vertical/leakage.py: LearntBins",
+    "protocols/vertical/passive_rows.py: PassiveRows",
+    "run/file/options.py: PrivacyOptions",
+    "trees/params.py: TreeParams",
+}
+LATE_ATTRIBUTES: set[str] = {
+    "protocols/align/lists.py: Alignment",
+    "protocols/align/ring.py: Ring",
+    "protocols/horizontal/driver.py: HorizontalRows",
+    "protocols/opener/relay.py: Sealing",
+    "protocols/party.py: Party",
+    "protocols/predict/passive.py: Answering",
+    "protocols/private_columns.py: OwnNames",
+    "protocols/secure_sum.py: Hiding",
+    "protocols/session/journal.py: Journal",
+    "protocols/vertical/active.py: VerticalRows",
+    "protocols/vertical/hidden_active.py: HiddenRows",
+    "protocols/vertical/hidden_passive.py: HiddenPassiveRows",
+    "protocols/vertical/passive_rows.py: PassiveRows",
+    "trees/cut_search.py: CutSearch",
+    "trees/fedtree_histograms.py: InterpolatedRows",
+}
+MANY_IN_ORDER: set[str] = {
+    "model/file.py",
+    "model/train.py",
+    "protocols/driver.py",
+    "protocols/horizontal/checks.py",
+    "protocols/horizontal/train.py",
+    "protocols/opener/leader.py",
+    "protocols/vertical/hidden_active.py",
+    "protocols/vertical/leakage.py",
+    "protocols/vertical/passive.py",
+    "protocols/vertical/passive_rows.py",
+    "protocols/vertical/train.py",
+    "protocols/whole_trees.py",
+    "run/file/description.py",
+    "run/file/sections.py",
+    "trees/forest.py",
+    "trees/grow.py",
+    "trees/local.py",
+}
+
+SOURCE = ROOT / "src/hedgerow"
+PARSED = {str(path.relative_to(SOURCE)): ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """The modules of hedgerow that a module names; of a package, what is taken from it."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hedgerow":
+            package = (ROOT / "src" / str(node.module).replace(".", "/")).is_dir()
+            found |= {f"{node.module}.{name.name}" for name in node.names} if package else {str(node.module)}
+    return found
+
+
+CLASSES = [(file, node) for file, tree in PARSED.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+
+
+def is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+@cache
+def attributes(of: ast.ClassDef) -> dict[str, bool]:
+    """The attributes of a class's objects, and whether they are born when the object is."""
+    born: dict[str, bool] = {}
+    constants = {ast.unparse(name) for part in of.body if isinstance(part, ast.Assign) for name in part.targets}
+    for part in of.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            if "ClassVar" not in ast.unparse(part.annotation):
+                born[part.target.id] = True
+        elif isinstance(part, ast.FunctionDef):
+            for node in ast.walk(part):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_self(node.value):
+                    born[node.attr] = born.get(node.attr, node.attr in constants) or part.name in BIRTH
+    return born
+
+
+def inherited(of: ast.ClassDef) -> set[str]:
+    """What the classes above it, as far as they are hedgerow's, have set already."""
+    names = {ast.unparse(base).rpartition(".")[2] for base in of.bases}
+    above = [one for _, one in CLASSES if one.name in names and one is not of]
+    return {name for one in above for name in ({n for n, born in attributes(one).items() if born} | inherited(one))}
+
+
+def test_no_module_imports_more_than_fifteen_others() -> None:
+    many = {file for file, tree in PARSED.items() if len(imported(tree)) > MOST}
+    assert many == MANY_IMPORTS
+
+
+def test_a_class_with_many_attributes_has_a_reason_beside_it() -> None:
+    many = set()
+    for file, one in CLASSES:
+        lines = (SOURCE / file).read_text().splitlines()[one.lineno - 1 : one.end_lineno]
+        if len(attributes(one)) > MOST and not REASON.search("\n".join(lines)):
+            many.add(f"{file}: {one.name}")
+    assert many == MANY_ATTRIBUTES
+
+
+def test_attributes_are_born_with_their_object() -> None:
+    """Names that end in an underscore are scikit-learn's sign that an estimator was fitted."""
+    late = set()
+    for file, one in CLASSES:
+        before = inherited(one)
+        if any(not born and name not in before and not name.endswith("_") for name, born in attributes(one).items()):
+            late.add(f"{file}: {one.name}")
+    assert late == LATE_ATTRIBUTES
+
+
+def is_kernel(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    return name.startswith("_native.") or name.endswith(".pack")
+
+
+def test_no_call_has_more_than_seven_arguments_in_order() -> None:
+    """Kernels excepted, which take and give arrays, and `struct`, whose order is that of the bytes."""
+    many = set()
+    for file, tree in PARSED.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and len(node.args) > MOST_IN_ORDER and not is_kernel(node):
+                many.add(file)
+    assert many == MANY_IN_ORDER

@@ -15,12 +15,13 @@ from typer.core import TyperCommand
 
 import hedgerow
 from hedgerow.commands import audit, certs, ledger
+from hedgerow.commands.answer import answer
+from hedgerow.commands.drive import drive
 from hedgerow.commands.evaluate import evaluate
+from hedgerow.commands.join import join
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.plan import plan
 from hedgerow.commands.predict import predict
-from hedgerow.commands.predict_together import answer
-from hedgerow.commands.runs import drive, join
 from hedgerow.commands.show import show
 from hedgerow.commands.train import train
 from hedgerow.errors import HedgerowError
@@ -58,7 +59,7 @@ def _failure(error: BaseException) -> tuple[int, str]:
         _let_go_of_stdout()
         return NO_READER, ""
     if isinstance(error, HedgerowError):
-        return REFUSED, in_options(str(error))
+        return REFUSED, in_options(error.sentence)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return REFUSED, f"{error.filename}: {error.strerror}."
     kind = type(error).__name__

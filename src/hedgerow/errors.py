@@ -17,9 +17,48 @@ Each message says what is wrong, where, and what to do; none shows a private val
 `ValueError` or an `ImportError` are so because scikit-learn's users catch them by that name.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """A keyword of Python's functions that a sentence names; run files and the command line have other words."""
+
+    name: str
+    value: object = None
+    """None: the sentence names it without a value."""
+
+    def __str__(self) -> str:
+        return f"{self.name}={'' if self.value is None else self.value}"
+
+
+class Sentence(str):
+    """A sentence of which some parts are keywords. It reads as Python's callers write them."""
+
+    parts: tuple[str | Keyword, ...]
+
+    def __new__(cls, *parts: str | Keyword) -> Self:
+        """Put together; parts may be sentences themselves."""
+        flat = tuple(one for part in parts for one in (part.parts if isinstance(part, Sentence) else (part,)))
+        made = super().__new__(cls, "".join(map(str, flat)))
+        made.parts = flat
+        return made
+
+    def reworded(self, word: Callable[[Keyword], str]) -> str:
+        """The sentence with other words for the keywords."""
+        return "".join(word(part) if isinstance(part, Keyword) else part for part in self.parts)
+
 
 class HedgerowError(Exception):
     """Base of all errors raised on purpose."""
+
+    @property
+    def sentence(self) -> Sentence:
+        """What it says, with the keywords that it names marked."""
+        said = self.args[0] if self.args else ""
+        return said if isinstance(said, Sentence) else Sentence(str(self))
 
 
 class DataError(HedgerowError, ValueError):

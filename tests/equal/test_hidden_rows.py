@@ -119,7 +119,7 @@ def test_a_run_that_loses_a_party_in_the_middle_of_a_tree_goes_on_to_the_same_mo
 def test_an_estimator_hides_rows():
     table, params, goal = table_of("logistic")
     federation = Vertical(privacy=Lattice(), hidden_rows=True)
-    model = fit_parties(partition.columns(table, n=2), None, federation, goal, params, 1, (), [])
+    model = fit_parties(partition.columns(table, n=2), None, federation, goal, params, notes=[])
     assert same(model, pooled_model(table, params, goal))
 
 

@@ -129,13 +129,13 @@ def test_an_estimator_aligns_rows_where_they_differ_and_says_so():
     parties, shared = scattered(table, 3)
     notes = []
     federation = Vertical(NoPrivacy(i_accept_disclosure=True))
-    model = fit_parties(parties, None, federation, Goal(), params_of(), 1, (), notes)
+    model = fit_parties(parties, None, federation, Goal(), params_of(), notes=notes)
     assert same(model, pooled_model(shared))
     n = shared.n_rows
     shares = ", ".join(f"{n} of the 225 of 'party{i}'" for i in (1, 2, 3))
     assert notes == [f"Only rows are used whose ids all parties have: {shares}."]
     in_order = partition.columns(table, n=3)
-    assert same(fit_parties(in_order, None, federation, Goal(), params_of(), 1, (), again := []), pooled_model(table))
+    assert same(fit_parties(in_order, None, federation, Goal(), params_of(), notes=(again := [])), pooled_model(table))
     assert not again
 
 

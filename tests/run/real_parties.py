@@ -17,7 +17,10 @@ from hedgerow.errors import HedgerowError
 from hedgerow.identity import authority
 from hedgerow.identity.identity import Identity
 from hedgerow.run.file.read import open_run
-from hedgerow.run.real import train as real_run
+from hedgerow.run.real.connect import Options
+from hedgerow.run.real.join import Joining, join
+from hedgerow.run.real.own_tables import Own
+from hedgerow.run.real.train import train
 
 NAMES = ("alice", "bob", "carol")
 TREES = "n_estimators = 5\nmax_depth = 3"
@@ -71,13 +74,20 @@ class World:
         return Identity.load(self.ca / f"{role}.pem", self.ca / f"{role}.key")
 
     def drive(self, **more) -> "InThread":
-        options = real_run.Options(self.folder / "driver", threads=1, **more)
-        return InThread(real_run.drive, open_run(self.file), self.identity("driver"), options)
+        options = Options(self.folder / "driver", **more)
+        return InThread(train, open_run(self.file), self.identity("driver"), options)
 
-    def join(self, name: str, file: Path | None = None, policy: Policy = Policy(), **more) -> "InThread":  # noqa: B008
-        run = open_run(file or self.file)
-        own = real_run.Joining(name, self.folder / f"{name}.csv", more.get("valid"), self.identity(name), policy)
-        return InThread(real_run.join, run, own, real_run.Options(self.folder / name, threads=1))
+    def join(
+        self,
+        name: str,
+        file: Path | None = None,
+        policy: Policy = Policy(),  # noqa: B008
+        valid: Path | None = None,
+        **more,
+    ) -> "InThread":
+        own = Own(self.folder / f"{name}.csv", valid)
+        joining = Joining(name, own, self.identity(name), policy)
+        return InThread(join, open_run(file or self.file), joining, Options(self.folder / name, **more))
 
     def model(self, role: str) -> bytes:
         return (self.folder / role / "model.json").read_bytes()

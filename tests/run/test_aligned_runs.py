@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_parties import NAMES, Process, make_certificates
+from real_parties import NAMES
 from test_vertical_parties import ALLOWED, PASSIVE, PLAIN, Columns, run, simulated
 from test_vertical_runs import Stopped, read, said, trained
 
@@ -22,8 +22,9 @@ from hedgerow.run.file.read import open_run
 from hedgerow.run.file.tables import party_tables
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import used
-from hedgerow.run.real import train as real_run
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.real import drive
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\nactive = "bank"\n'
 DATA = '[data]\ntask = "classify"\nlabel = "y"\nid = "id"\n'
@@ -225,11 +226,6 @@ class Scattered(Columns):
         self.common = scatter(folder, REAL)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
-
-
 def test_real_parties_in_other_order_find_the_model_of_the_rows_they_share(tmp_path, made):
     world = Scattered(tmp_path, made)
     run(world)
@@ -259,7 +255,7 @@ def heard_by_alice(monkeypatch, folder, made):
     def listening(transport, listeners):
         return Corridor(transport, (*listeners, lambda *what: frames.append(what[3])))
 
-    monkeypatch.setattr(real_run, "Corridor", listening)
+    monkeypatch.setattr(drive, "Corridor", listening)
     world = Scattered(folder, made)
     run(world)
     assert (world.folder / "alice" / "model.json").exists()
@@ -287,20 +283,6 @@ def test_without_a_secret_every_id_is_found(tmp_path, made, monkeypatch):
     monkeypatch.setattr(Blinding, "fresh", lambda: Blinding((1).to_bytes(32, "little")))
     frames, plan = heard_by_alice(monkeypatch, tmp_path, made)
     assert sum(one in frames for one in hashes(plan)) > N / 2
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts commands in processes of their own, and ends them all."""
-    started: list[Process] = []
-
-    def start(words, name):
-        started.append(Process(words, tmp_path / f"{name}.out"))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.close()
 
 
 def test_processes_that_are_killed_align_anew_and_the_model_is_the_same(tmp_path, made, start):

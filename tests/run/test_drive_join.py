@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from real_parties import NAMES, Process, World, make_certificates, write_rows
+from real_parties import NAMES, World, make_certificates, write_rows
 from typer.testing import CliRunner
 
 from hedgerow.agreement.policy import Policy
@@ -19,28 +19,9 @@ from hedgerow.storage import audit
 from hedgerow.transports.grpc.driver import GrpcTransport
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
-
-
 @pytest.fixture
 def world(tmp_path, made):
     return World(tmp_path, made)
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts commands in processes of their own, and ends them all."""
-    started: list[Process] = []
-
-    def start(words, name):
-        started.append(Process(words, tmp_path / f"{name}.out"))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.close()
 
 
 def simulated(world):

@@ -15,7 +15,7 @@ from hedgerow.model.file import load_model
 from hedgerow.run.file.fedtree import read_conf
 from hedgerow.run.file.fedtree_keys import ALIASES
 from hedgerow.run.file.read import RunFile, open_run
-from hedgerow.run.simulation.simulate import members
+from hedgerow.run.simulation.parties import members
 
 SETS = Path(os.environ.get("HEDGEROW_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 needs_sets = pytest.mark.skipif(not SETS.is_dir(), reason=f"the real data sets are not at {SETS}; set HEDGEROW_DATA")

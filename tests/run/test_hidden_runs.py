@@ -12,7 +12,8 @@ from hedgerow.run.file.tables import party_tables
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import leaks, sights, used
 from hedgerow.run.simulation import run_file
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\n[data]\ntask = "classify"\n'
 CUT = '[partition]\ndata = "builtin:iris"\nparties = 2\n'

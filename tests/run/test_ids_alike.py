@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from real_parties import make_certificates
 from test_aligned_runs import ALIGNED, DATA, PARTIES, RUN, TREES, columns, write
 from test_vertical_parties import ALLOWED, PASSIVE, Columns
 from test_vertical_runs import read, said
@@ -13,8 +12,6 @@ from hedgerow import GBDTClassifier, NoPrivacy, Table, Vertical
 from hedgerow.data.ids import nearly_common, own_shape
 from hedgerow.errors import DataError
 from hedgerow.protocols.align import lists, progress
-from hedgerow.run.file.read import open_run
-from hedgerow.run.real import train as real_run
 
 N = 200
 PLAIN = [str(i) for i in range(N)]
@@ -117,19 +114,10 @@ def hints(folder, made):
     """What alice and bob are told of ids."""
     world, told = Padded(folder, made), {"alice": [], "bob": []}
     driver = world.drive(say=told["alice"].append)
-    others = []
-    for name in PASSIVE:
-        own = real_run.Joining(name, folder / f"{name}.csv", None, world.identity(name), ALLOWED)
-        options = real_run.Options(folder / name, threads=1, say=told.get(name, []).append)
-        others.append(type(driver)(real_run.join, open_run(world.file), own, options))
+    others = [world.join(name, policy=ALLOWED, say=told.get(name, []).append) for name in PASSIVE]
     driver.ended(60)
     assert [party.ended(60) for party in others] == [folder / name for name in PASSIVE]
     return {name: [one for one in sentences if "compared as text" in one] for name, sentences in told.items()}
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 def test_a_real_party_is_told_of_the_shape_of_its_own_ids_and_of_nobody_elses(tmp_path, made):

@@ -1,19 +1,18 @@
 """Columns that not all parties have are left out, and whoever may know it is told; too few left are refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from real_parties import NAMES, World, make_certificates, write_rows
+from real_parties import NAMES, World, write_rows
 from test_train_run import hedgerow, named, run_file, write_csv
 
 from hedgerow import GBDTClassifier, Horizontal, WholeTrees
 from hedgerow.data import partition
 from hedgerow.errors import DataError
 from hedgerow.protocols import dropped_columns
-from hedgerow.run.file.read import open_run
-from hedgerow.run.real import train as real_run
 
 NUMBERS = tuple(f"x{i}" for i in range(30))
 DATA = 'label = "y"\ntask = "classify"'
@@ -147,19 +146,12 @@ class Few(World):
             write_rows(folder / f"{name}.csv", seed, header)
 
     def join(self, name):
-        own = real_run.Joining(name, self.folder / f"{name}.csv", None, self.identity(name), real_run.Policy())
-        options = real_run.Options(self.folder / name, threads=1, say=self.told[name].append)
-        return type(self.driver)(real_run.join, open_run(self.file), own, options)
+        return super().join(name, say=self.told[name].append)
 
     def run(self):
         self.driver = self.drive(say=self.told["driver"].append)
         others = [self.join(name) for name in NAMES]
         return self.driver.ended(60), [party.ended(60) for party in others]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 def foreign(world, name):
@@ -213,7 +205,7 @@ def test_a_refusal_that_named_them_would_be_seen(tmp_path, made, monkeypatch):
     """The sabotage: the refusal of a simulation, given to real parties."""
 
     def naming(plan, *what):
-        check(real_run.replace(plan, coordinator=""), *what)
+        check(replace(plan, coordinator=""), *what)
 
     check = dropped_columns.check_enough
     monkeypatch.setattr("hedgerow.protocols.columns.check_enough", naming)

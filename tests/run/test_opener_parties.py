@@ -3,8 +3,7 @@
 import json
 
 import numpy as np
-import pytest
-from real_parties import NAMES, Process, World, make_certificates
+from real_parties import NAMES, Process, World
 
 from hedgerow.commands.print_tables import measured
 from hedgerow.protocols.opener.packing import SealedVector
@@ -13,11 +12,6 @@ from hedgerow.run.simulation import run_file
 from hedgerow.transports.grpc.driver import GrpcTransport
 
 PRIVACY = '[privacy]\nprotection = "lattice"\nopener = "bob"'
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 def simulated(world):

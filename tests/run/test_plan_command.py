@@ -13,7 +13,8 @@ from hedgerow.run.file.read import RunFile, read_run_file
 from hedgerow.run.file.tables import party_tables
 from hedgerow.run.forecast.cost import Cost, Shape, cost
 from hedgerow.run.forecast.disclosures import leaks, sights, used
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.params import TreeParams
 
 RUN = '[run]\nname = "credit"\n[data]\ntask = "classify"\n'

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from real_parties import NAMES, World, make_certificates, write_rows
+from real_parties import NAMES, World, write_rows
 from test_vertical_parties import ALLOWED, PASSIVE, Columns
 from test_vertical_runs import Stopped, said, trained
 
@@ -18,8 +18,9 @@ from hedgerow.run.file.tables import party_tables
 from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import used
-from hedgerow.run.real import train as real_run
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.real import drive
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 PRIVATE = '[privacy]\ncolumn_names = "private"'
 HEADERS = {
@@ -38,11 +39,6 @@ class Overlapping(World):
             write_rows(folder / f"{name}.csv", seed, HEADERS[name])
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
-
-
 @pytest.fixture
 def frames(monkeypatch):
     """Every frame of a driver, taken above TLS."""
@@ -51,7 +47,7 @@ def frames(monkeypatch):
     def listening(transport, listeners):
         return Corridor(transport, (*listeners, lambda *what: heard.append(what[3])))
 
-    monkeypatch.setattr(real_run, "Corridor", listening)
+    monkeypatch.setattr(drive, "Corridor", listening)
     return heard
 
 

@@ -4,7 +4,6 @@ import csv
 
 import numpy as np
 import pytest
-from real_parties import make_certificates
 from test_vertical_parties import Columns, run
 from test_vertical_sealed import ALLOWED, pooled, whole
 
@@ -24,11 +23,6 @@ LOSSES = {
     **{loss: f'objective = "{loss}"\n{more}' for loss, more in NUMBERS.items()},
 }
 HIDDEN = ("softmax", "squared")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 def change(world, loss):

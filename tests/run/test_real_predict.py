@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_parties import InThread, Process, make_certificates
+from real_parties import InThread, Process
 from test_vertical_parties import PASSIVE, Columns, refused
 from typer.testing import CliRunner
 
@@ -23,13 +23,11 @@ from hedgerow.model.file import load_model, save
 from hedgerow.model.model import class_numbers
 from hedgerow.protocols.predict.passive import Keeper
 from hedgerow.run.file.read import open_run
-from hedgerow.run.real import predict as real_predict
+from hedgerow.run.real.answer import answer
+from hedgerow.run.real.connect import Options
+from hedgerow.run.real.predict import predict
+from hedgerow.run.real.prediction import fresh_folder
 from hedgerow.storage import audit
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 class Asked(Columns):
@@ -72,12 +70,12 @@ class Asked(Columns):
         own = parts.load_part(part or self.folder / f"{name}.json")
         keeper = Keeper(name, own, self.table(name), policy, self.identity(name))
         place = folder or self.folder / f"answers-{name}"
-        return InThread(real_predict.answer, open_run(self.file), keeper, real_predict.Options(place, ledger=ledger))
+        return InThread(answer, open_run(self.file), keeper, Options(place), ledger)
 
     def predict(self, absent=(), say=lambda _: None, folder="asks"):
-        options = real_predict.Options(self.folder / folder, say, absent)
+        options = Options(self.folder / folder, say=say)
         run, identity, table = open_run(self.file), self.identity("alice"), self.table("alice")
-        return InThread(real_predict.predict_together, run, self.model, table, identity, options)
+        return InThread(predict, run, self.model, table, identity, options, absent)
 
 
 @pytest.fixture
@@ -218,7 +216,7 @@ def test_the_commands_in_processes_of_their_own(tmp_path, made):
     assert lines[1:] == [f"row{i},{label}" for i, label in enumerate(expected)]
     runs = world.folder / "runs"
     assert sorted(place.name for place in runs.iterdir()) == ["small-bob-predict-1", "small-predict-1"]
-    assert real_predict._fresh(runs / "small", "predict") == runs / "small-predict-2"
+    assert fresh_folder(runs / "small", "predict") == runs / "small-predict-2"
 
 
 def test_a_vertical_model_is_evaluated_with_its_other_parties(tmp_path, made):

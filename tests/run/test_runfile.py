@@ -11,7 +11,7 @@ from hedgerow.cli import app
 from hedgerow.errors import DataError, ParameterError, RunError
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, open_run, read_run_file
-from hedgerow.run.simulation.simulate import members
+from hedgerow.run.simulation.parties import members
 
 RUN = '[run]\nname = "credit"\n'
 DATA = '[data]\ntask = "classify"\n'

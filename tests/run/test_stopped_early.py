@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from real_parties import NAMES, World, make_certificates, write_rows
+from real_parties import NAMES, World, write_rows
 from test_aligned_runs import REAL, Scattered, scatter
 from test_drive_join import refused, simulated
 from test_folder import ABOUT
@@ -168,11 +168,6 @@ def align_once(folder):
 
 
 # Real parties
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 def run(world, policy=None, names=NAMES):

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from real_parties import NAMES, InThread, Process, World, make_certificates
+from real_parties import NAMES, InThread, World
 from typer.testing import CliRunner
 
 from hedgerow.agreement.policy import Policy
@@ -14,8 +14,10 @@ from hedgerow.commands.print_tables import measured
 from hedgerow.model import part as parts
 from hedgerow.model.file import decoded
 from hedgerow.run.file.read import open_run
-from hedgerow.run.real import connect
-from hedgerow.run.real import train as real_run
+from hedgerow.run.real import drive
+from hedgerow.run.real.connect import Options
+from hedgerow.run.real.own_tables import Own
+from hedgerow.run.real.train import train
 from hedgerow.run.simulation import run_file
 from hedgerow.storage import audit
 
@@ -23,11 +25,6 @@ PLAIN = '[privacy]\nprotection = "plain"\ni_accept_disclosure = true'
 ALLOWED = Policy(allow_plain=True, min_cut_rows=5)
 PASSIVE = NAMES[1:]
 HEADERS = {"alice": ("id", "a", "y"), "bob": ("id", "b"), "carol": ("id", "c", "d")}
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 class Columns(World):
@@ -55,9 +52,8 @@ class Columns(World):
         return ["drive", str(self.file), *keys, *own, *more]
 
     def drive(self, **more):
-        options = real_run.Options(self.folder / "alice", threads=1, **more)
-        own = real_run.Own(self.folder / "alice.csv")
-        return InThread(real_run.drive, open_run(self.file), self.identity("alice"), options, own)
+        options, own = Options(self.folder / "alice", **more), Own(self.folder / "alice.csv")
+        return InThread(train, open_run(self.file), self.identity("alice"), options, own)
 
     def part(self, name):
         return parts.decoded((self.folder / name / "part.json").read_bytes(), name)
@@ -180,20 +176,6 @@ def test_a_driver_without_data_is_given_none(tmp_path, made):
     assert "--valid goes with --data" in refused(*world.words("driver", "--valid", str(tmp_path / "alice.csv")))
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Starts commands in processes of their own, and ends them all."""
-    started: list[Process] = []
-
-    def start(words, name):
-        started.append(Process(words, tmp_path / f"{name}.out"))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.close()
-
-
 def test_whoever_is_killed_goes_on_and_the_model_is_the_same(tmp_path, made, start):
     """First a passive party, then the active one, each by kill -9 in the middle of a tree."""
     world = Columns(
@@ -239,7 +221,7 @@ LATTICE = "n_estimators = 4\nmax_depth = 2\nmin_cut_rows = 5"
 def test_an_encrypted_run_waits_for_a_killed_party_or_goes_on_without_its_columns(
     tmp_path, made, start, monkeypatch, on_loss
 ):
-    monkeypatch.setattr(connect, "GONE_AFTER", 1.0)
+    monkeypatch.setattr(drive, "GONE_AFTER", 1.0)
     world = Columns(tmp_path, made, f'[privacy]\non_loss = "{on_loss}"', LATTICE, patience=60, deadline=60)
     (tmp_path / "policy.toml").write_text("allow_continue = true\nmin_cut_rows = 5\n")
     words = world.words("bob", "--policy", str(tmp_path / "policy.toml"))

@@ -21,7 +21,8 @@ from hedgerow.run.folder.private_state import CutsFile
 from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import leaks, sights, used
 from hedgerow.run.simulation import run_file
-from hedgerow.run.simulation.simulate import Simulation, members, simulate
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.simulate import simulate
 
 RUN = '[run]\nname = "credit"\nmethod = "vertical"\n'
 DATA = '[data]\ntask = "classify"\n'

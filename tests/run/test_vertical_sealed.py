@@ -7,7 +7,6 @@ import threading
 import msgspec
 import numpy as np
 import pytest
-from real_parties import make_certificates
 from test_vertical_parties import PASSIVE, PLAIN, Columns, run
 
 from federated import pooled_model, same
@@ -29,11 +28,6 @@ from hedgerow.transports.grpc.driver import GrpcTransport
 LATTICE, PAILLIER = '[privacy]\nprotection = "lattice"', '[privacy]\nprotection = "paillier"\nkey_bits = 2048'
 TREES = "n_estimators = 2\nmax_depth = 3\nmin_cut_rows = 1\nmax_bin = 16"
 ALLOWED = Policy(min_cut_rows=1)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("ca"))
 
 
 class Heard:

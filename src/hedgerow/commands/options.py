@@ -129,3 +129,34 @@ Monotone = Annotated[
 ]
 GradientBits = Annotated[int | None, _option("Bits of the integers whose sums choose cuts. (default 20)", TREES)]
 RandomState = Annotated[int | None, _option("Seed of the samples of rows and columns. (default 0)", TREES)]
+
+# Runs
+
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that stopped, after its last complete tree.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(help="The run's folder, in place of the one that the run file names.", show_default=False),
+]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run file (.toml).", show_default=False)]
+Certificate = Annotated[Path, typer.Option("--cert", help="Own certificate, PEM.", show_default=False)]
+Key = Annotated[Path, typer.Option(help="Own key, PEM.", show_default=False)]
+Name = Annotated[str, typer.Option("--as", help="Own name, as the run file has it.", show_default=False)]
+OwnData = Annotated[Path, typer.Option("--data", help="Own rows: CSV, TSV, Parquet or LIBSVM.", show_default=False)]
+ActiveData = Annotated[
+    Path | None,
+    typer.Option("--data", help="Own rows of the active party, with labels; vertical runs only.", show_default=False),
+]
+OwnValid = Annotated[
+    Path | None, typer.Option("--valid", help="Own rows that the metric is followed on.", show_default=False)
+]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)
+]
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        help="What this owner counts over all runs; without it, the file beside --key that ends in .ledger.",
+        show_default=False,
+    ),
+]

@@ -8,24 +8,16 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from hedgerow.agreement.policy import Policy
-from hedgerow.commands import options as opt
-from hedgerow.commands.option_names import in_options
-from hedgerow.commands.print_tables import note
 from hedgerow.commands.read_tables import Roles, read_like
-from hedgerow.commands.runs import Certificate, Key, LedgerPath, Name, OwnData, PolicyFile, RunPath
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.model import Model
-from hedgerow.model.part import load_part, ownership_of, part_of
-from hedgerow.protocols.predict.passive import Keeper, check_owner
+from hedgerow.model.part import ownership_of, part_of
 from hedgerow.report.tree_text import plain
-from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
-from hedgerow.run.folder.ledger_file import ledger_beside
 from hedgerow.run.real import predict as real_predict
-from hedgerow.run.real.predict import Options
+from hedgerow.run.real.connect import Options
 
 With = Annotated[
     Path | None,
@@ -47,12 +39,8 @@ Without = Annotated[
         show_default=False,
     ),
 ]
-_FOLDER = "New folder for manifest and audit log, in place of one beside the run's"
-Folder = Annotated[Path | None, typer.Option(help=f"{_FOLDER}; goes with --with.", show_default=False)]
-AnswerFolder = Annotated[Path | None, typer.Option("--folder", help=f"{_FOLDER}.", show_default=False)]
-PartFile = Annotated[
-    Path, typer.Option("--part", help="Own part of the model, which `hedgerow join` left.", show_default=False)
-]
+NEW_FOLDER = "New folder for manifest and audit log, in place of one beside the run's"
+Folder = Annotated[Path | None, typer.Option(help=f"{NEW_FOLDER}; goes with --with.", show_default=False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +49,8 @@ class Parties:
 
     run: RunFile
     identity: Identity
-    options: Options
+    absent: tuple[str, ...]
+    folder: Path | None
 
 
 def parties_of(
@@ -75,7 +64,7 @@ def parties_of(
         return None
     if cert is None or key is None:
         raise ParameterError("--with needs --cert and --key, by which the other parties know this one; add them.")
-    return Parties(open_run(run_file), Identity.load(cert, key), Options(folder, _say, tuple(without or ())))
+    return Parties(open_run(run_file), Identity.load(cert, key), tuple(without or ()), folder)
 
 
 def own_rows(model: Model, data: str, roles: Roles, parties: Parties) -> Table:
@@ -96,37 +85,10 @@ def written_as(run: RunFile, roles: Roles) -> Roles:
 
 def ask(model: Model, own_table: Table, parties: Parties) -> NDArray[np.int32]:
     """Where the active party's rows end in every tree."""
-    return real_predict.predict_together(parties.run, model, own_table, parties.identity, parties.options)
+    options = Options(parties.folder, say=say)
+    return real_predict.predict(parties.run, model, own_table, parties.identity, options, parties.absent)
 
 
-def answer(
-    run_file: RunPath,
-    name: Name,
-    part: PartFile,
-    data: OwnData,
-    cert: Certificate,
-    key: Key,
-    id_: opt.Id = None,
-    ignore: opt.Ignore = None,
-    delimiter: opt.Delimiter = None,
-    decimal: opt.Decimal = None,
-    policy: PolicyFile = None,
-    folder: AnswerFolder = None,
-    ledger: LedgerPath = None,
-) -> None:
-    """Answer the active party's prediction requests for this party's splits; ends when done."""
-    run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
-    own, identity = load_part(part), Identity.load(cert, key)
-    if name in run.names and name != run.active:
-        check_owner(own, name)
-    roles = Roles(None, id_ or run.data.id, None, run.data.absent, tuple(ignore or ()), delimiter, decimal)
-    table = read_like(str(data), own.columns, written_as(run, roles))
-    for sentence in table.remarks:
-        note(in_options(sentence))
-    options = Options(folder, _say, ledger=ledger or ledger_beside(key))
-    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), options)
-    typer.echo(f"folder: {place}")
-
-
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """Tell the user what happens to the parties."""
     typer.echo(plain(sentence), err=True)

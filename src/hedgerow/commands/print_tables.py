@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, ParameterError, Sentence
 from hedgerow.model import quality
 from hedgerow.model.model import ClassLabel, Model, class_numbers
 from hedgerow.report.tree_text import plain
@@ -67,7 +67,7 @@ def check_labels(name: str, table: Table, classes: tuple[ClassLabel, ...]) -> No
     try:
         comparable(table.labels, classes)
     except DataError as error:
-        raise DataError(f"In the {name} rows: {error}") from None
+        raise DataError(Sentence(f"In the {name} rows: ", error.sentence)) from None
 
 
 def measured(model: Model, table: Table, threads: int) -> dict[str, float]:

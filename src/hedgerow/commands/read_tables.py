@@ -8,7 +8,7 @@ from pathlib import Path
 from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
 from hedgerow.data.read import LIBSVM, read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, ParameterError, Sentence
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def read_like(data: str, columns: Sequence[Column], roles: Roles) -> Table:
             return _read(data, roles, places, n_columns=len(columns)).aligned(columns)
         return _read_file_like(data, columns, roles, categorical)
     except DataError as error:
-        raise DataError(str(error) if data in str(error) else f"{data}: {error}") from None
+        raise DataError(Sentence("" if data in error.sentence else f"{data}: ", error.sentence)) from None
 
 
 def _check_free(roles: Roles, columns: Sequence[Column]) -> None:

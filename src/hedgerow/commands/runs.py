@@ -1,63 +1,27 @@
-"""Runs: `hedgerow train RUN.toml` with all parties in this process, `drive` and `join` with real ones."""
+"""Runs: `hedgerow train RUN.toml` with all parties in this process, and what `drive` and `join` share with it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from hedgerow.agreement.policy import Policy
-from hedgerow.commands import options as opt
 from hedgerow.commands.print_tables import check_writable, measured, metric_rows, note, print_grid
 from hedgerow.commands.progress_bar import live, size
 from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.errors import ParameterError
-from hedgerow.identity.identity import Identity
 from hedgerow.run.file.options import Baseline
-from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
-from hedgerow.run.folder.folder import MODEL, PART
-from hedgerow.run.folder.ledger_file import ledger_beside
-from hedgerow.run.real import train as real_run
+from hedgerow.run.folder.folder import MODEL
 from hedgerow.run.simulation import run_file as local_run
 from hedgerow.run.simulation.run_file import Outcome
-from hedgerow.threads import short_turns, threads_of
+from hedgerow.threads import threads_of
 
 RUN_FILES = (".toml", ".conf")
 OF_RUNS = ("data", "resume", "folder", "n_jobs")
 """Options of `hedgerow train` that go with a run file; everything else the file itself says."""
-
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that stopped, after its last complete tree.")]
-Folder = Annotated[
-    Path | None,
-    typer.Option(help="The run's folder, in place of the one that the run file names.", show_default=False),
-]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run file (.toml).", show_default=False)]
-Certificate = Annotated[Path, typer.Option("--cert", help="Own certificate, PEM.", show_default=False)]
-Key = Annotated[Path, typer.Option(help="Own key, PEM.", show_default=False)]
-Jobs = Annotated[int | None, typer.Option(help="Threads; all cores if not given.", show_default=False)]
-Name = Annotated[str, typer.Option("--as", help="Own name, as the run file has it.", show_default=False)]
-OwnData = Annotated[Path, typer.Option("--data", help="Own rows: CSV, TSV, Parquet or LIBSVM.", show_default=False)]
-ActiveData = Annotated[
-    Path | None,
-    typer.Option("--data", help="Own rows of the active party, with labels; vertical runs only.", show_default=False),
-]
-OwnValid = Annotated[
-    Path | None, typer.Option("--valid", help="Own rows that the metric is followed on.", show_default=False)
-]
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)
-]
-LedgerPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        help="What this owner counts over all runs; without it, the file beside --key that ends in .ledger.",
-        show_default=False,
-    ),
-]
 
 
 def is_run_file(data: str) -> bool:
@@ -96,7 +60,7 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
     if run.model is not None:
         check_writable(run.model)
     place = folder or run.folder
-    with _resumable(place, not isinstance(run.method, Baseline)), live(run.params.n_estimators) as shown:
+    with resumable(place, not isinstance(run.method, Baseline)), live(run.params.n_estimators) as shown:
         options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         outcome = local_run.train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:
@@ -110,7 +74,8 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
 
 
 @contextmanager
-def _resumable(folder: Path, kept: bool) -> Iterator[None]:
+def resumable(folder: Path, kept: bool) -> Iterator[None]:
+    """Say where a run that is interrupted can go on."""
     try:
         yield
     except KeyboardInterrupt:
@@ -134,10 +99,11 @@ def _report(outcome: Outcome) -> None:
     ]
     padded = [row + [""] * (len(columns) + 1 - len(row)) for row in rows]
     print_grid(["", *(name or f"{outcome.rows} rows" for name in columns)], padded + metric_rows(columns))
-    _print_bytes(outcome.bytes)
+    print_bytes(outcome.bytes)
 
 
-def _print_bytes(by_party: Mapping[str, tuple[int, int]]) -> None:
+def print_bytes(by_party: Mapping[str, tuple[int, int]]) -> None:
+    """The bytes to and from each party."""
     if by_party:
         typer.echo()
         cells = [[name, size(to), size(came)] for name, (to, came) in by_party.items()]
@@ -163,62 +129,3 @@ def written_as(run: RunFile, ignore: list[str] | None, delimiter: str | None, de
     data = replace(run.data, ignore=(*run.data.ignore, *(ignore or ())))
     data = data if delimiter is None else replace(data, delimiter=check_delimiter(delimiter))
     return replace(run, data=data if decimal is None else replace(data, decimal=check_decimal(decimal)))
-
-
-def drive(
-    run_file: RunPath,
-    cert: Certificate,
-    key: Key,
-    data: ActiveData = None,
-    valid: OwnValid = None,
-    ignore: opt.Ignore = None,
-    delimiter: opt.Delimiter = None,
-    decimal: opt.Decimal = None,
-    folder: Folder = None,
-    resume: Resume = False,
-    n_jobs: Jobs = None,
-) -> None:
-    """Drive a run of real parties, which dial in; of a vertical run, as the active party with its own data."""
-    run, identity = written_as(open_run(run_file), ignore, delimiter, decimal), Identity.load(cert, key)
-    if valid is not None and data is None:
-        raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")
-    for sentence in run.notes:
-        note(sentence)
-    place = folder or run.folder
-    with _resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
-        options = real_run.Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        driven = real_run.drive(run, identity, options, None if data is None else real_run.Own(data, valid))
-    rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
-    if driven.model.metric is not None and driven.model.history:
-        rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
-    print_grid(["", "validation rows"], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
-    _print_bytes(driven.bytes)
-    typer.echo(f"folder: {place}")
-    typer.echo(f"model: {place / MODEL}")
-
-
-def join(
-    run_file: RunPath,
-    name: Name,
-    data: OwnData,
-    cert: Certificate,
-    key: Key,
-    valid: OwnValid = None,
-    ignore: opt.Ignore = None,
-    delimiter: opt.Delimiter = None,
-    decimal: opt.Decimal = None,
-    policy: PolicyFile = None,
-    folder: Folder = None,
-    ledger: LedgerPath = None,
-    n_jobs: Jobs = None,
-) -> None:
-    """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
-    run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
-    run = written_as(run, ignore, delimiter, decimal)
-    counts = ledger or ledger_beside(key)
-    own = real_run.Joining(name, data, valid, Identity.load(cert, key), rules, counts)
-    with short_turns(), live(run.params.n_estimators, bar=False) as shown:
-        place = real_run.join(run, own, real_run.Options(folder, threads=threads_of(n_jobs), say=shown.say))
-    typer.echo(f"folder: {place}")
-    file = real_run.kept_file(run)
-    typer.echo(f"{'part' if file == PART else 'model'}: {place / file}")

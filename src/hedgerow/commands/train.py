@@ -16,7 +16,7 @@ from hedgerow.commands import options as opt
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.print_tables import check_labels, check_writable, measured, metric_rows, note, print_grid
 from hedgerow.commands.read_tables import Roles, label_of, read_labelled, read_like
-from hedgerow.commands.runs import Folder, Resume, check_run_options, check_table_options, is_run_file, train_run
+from hedgerow.commands.runs import check_run_options, check_table_options, is_run_file, train_run
 from hedgerow.commands.training_goal import Wanted, check_options, goal_of, tree_params
 from hedgerow.data.id_columns import asked_about
 from hedgerow.data.table import Table
@@ -72,8 +72,8 @@ def train(
     monotone: opt.Monotone = None,
     gradient_bits: opt.GradientBits = None,
     random_state: opt.RandomState = None,
-    resume: Resume = False,
-    folder: Folder = None,
+    resume: opt.Resume = False,
+    folder: opt.Folder = None,
 ) -> None:
     """Train a model on a table and write it to a file; or run a run file (.toml), all parties in this process."""
     options = locals()

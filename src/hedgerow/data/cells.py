@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, Keyword, Sentence
 
 Place: TypeAlias = Callable[[int], str]  # where a row lies, in the user's words
 EXACT = 1 << 24  # whole numbers up to here are exact in float32
@@ -80,10 +80,8 @@ def as_numbers(column: Any, name: str, place: Place) -> NDArray[Any]:
 
 def text_in_numbers(name: str, where: str) -> DataError:
     """The refusal of a cell of text among numbers."""
-    return DataError(
-        f"There is text in numeric column {name!r} at {where}; "
-        "correct or empty that cell, or name the column in categorical=."
-    )
+    what = f"There is text in numeric column {name!r} at {where}; correct or empty that cell, or name the column in "
+    return DataError(Sentence(what, Keyword("categorical"), "."))
 
 
 def _no_number(cells: NDArray[Any], name: str, place: Place) -> Exception:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from hedgerow.data.cells import Place, text_in_numbers
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 
 NUMBER = r"(?i)^\s*[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|inf|infinity)\s*$"
 COMMA_NUMBER = r"(?i)^\s*[+-]?(((\d+|\d{1,3}(\.\d{3})+)(,\d*)?|,\d+)(e[+-]?\d+)?|inf|infinity)\s*$"
@@ -23,6 +23,7 @@ DELIMITERS = (";", "\t", "|")
 LOOKED_AT = 100
 """Records from which the delimiter is recognised."""
 
+DECIMAL = Keyword("decimal")
 Decimal = Literal[".", ","]
 Records = Callable[[str], Iterable[Sequence[str]]]
 """The records of a file, the header first, if this stands between fields."""
@@ -32,14 +33,15 @@ def check_delimiter(given: str) -> str:
     """One sign that can stand between fields; tab may be written out."""
     found = "\t" if given in ("tab", r"\t") else given
     if len(found) != 1 or not found.isascii() or found.isalnum() or found in '"\r\n.+-':
-        raise ParameterError(f"delimiter= must be one sign, like ';', or the word tab; it is {given!r}.")
+        allowed = f" must be one sign, like ';', or the word tab; it is {given!r}."
+        raise ParameterError(Sentence(Keyword("delimiter"), allowed))
     return found
 
 
 def check_decimal(given: str) -> Decimal:
     """The sign before decimals."""
     if given not in (".", ","):
-        raise ParameterError(f"decimal= must be '.' or ','; it is {given!r}.")
+        raise ParameterError(Sentence(DECIMAL, f" must be '.' or ','; it is {given!r}."))
     return given  # type: ignore[return-value]  # one of the two
 
 
@@ -85,10 +87,8 @@ class Numbers:
         numeric = self._matches(column, NUMBER)
         count, present = self._count(numeric), len(column) - column.null_count
         if count == present > 0 and self.decimal == ",":
-            raise DataError(
-                f"Column {name!r} of {self.path} has numbers with '.' before decimals, where decimal= says ','; write "
-                "all alike, or leave out decimal=."
-            )
+            found = f"Column {name!r} of {self.path} has numbers with '.' before decimals, where "
+            raise DataError(Sentence(found, DECIMAL, " says ','; write all alike, or leave out ", DECIMAL, "."))
         if count == present:
             return self._floats(column, float)
         if count >= MOSTLY * present:
@@ -105,10 +105,9 @@ class Numbers:
     def check(self, floats: Sequence[str]) -> None:
         """Refuse a file in which columns of `floats` have '.' before decimals and others were found to have ','."""
         if self.commas and floats:
-            raise DataError(
-                f"{self.path} has ',' before decimals in column {self.commas[0]!r} and '.' in column {floats[0]!r}; "
-                "say which it is with decimal=, or write them alike."
-            )
+            found = f"',' before decimals in column {self.commas[0]!r} and '.' in column {floats[0]!r}"
+            advice = Sentence("say which it is with ", DECIMAL, ", or write them alike.")
+            raise DataError(Sentence(f"{self.path} has {found}; ", advice))
 
     def _with_commas(self, column: Any, name: str, strict: bool = True) -> Any:
         """The column as numbers if all are written with ',' before decimals; None if not."""
@@ -145,8 +144,8 @@ class Numbers:
         """Sentences about what was recognised, and about what might be meant otherwise."""
         parts = [f"{_shown(self.delimiter)} between fields"] * recognised + ["',' for decimals"] * bool(self.commas)
         found = (f"{self.path} uses {' and '.join(parts)}.",) if parts else ()
-        asked = "has numbers with ',' and is read as text: are they decimals? Then say decimal=, as ','."
-        return found + tuple(f"Column {name!r} of {self.path} {asked}" for name in self.unsure)
+        asked = Sentence("has numbers with ',' and is read as text: are they decimals? Then say ", DECIMAL, ", as ','.")
+        return found + tuple(Sentence(f"Column {name!r} of {self.path} ", asked) for name in self.unsure)
 
 
 def _shown(delimiter: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, Keyword, Sentence
 
 FEWEST = 20
 """Rows below which every value may differ by chance."""
@@ -40,9 +40,7 @@ def asked_about(table: Table, meant: Collection[str], how: str) -> list[str]:
         what = f"Every value of column {column.name!r} differs"
         asked = f"is it an id? {how.format(column.name)}"
         if column.kind == "categorical":
-            raise DataError(
-                f"{what}, so that each row would be a category of its own: {asked} If that is meant, name it in "
-                "categorical=."
-            )
+            why = f"{what}, so that each row would be a category of its own: {asked} If that is meant, name it in "
+            raise DataError(Sentence(why, Keyword("categorical"), "."))
         sentences.append(f"{what}: {asked}")
     return sentences

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hedgerow.data.cells import is_a
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
+
+CATEGORICAL, IGNORE = Keyword("categorical"), Keyword("ignore")
 
 
 @dataclass
@@ -85,10 +87,10 @@ def positions(chosen: Iterable[str | int], names: Sequence[str]) -> set[int]:
     found = set()
     for item in [chosen] if isinstance(chosen, str) else chosen:
         if isinstance(item, str) and item not in where:
-            raise DataError(f"categorical= names a column that is not there: {no_column(item, names)}.")
+            raise DataError(Sentence(CATEGORICAL, f" names a column that is not there: {no_column(item, names)}."))
         j = where[item] if isinstance(item, str) else operator.index(item)
         if not 0 <= j < len(names):
-            raise DataError(f"categorical= holds position {j}; positions run from 0 to {len(names) - 1}.")
+            raise DataError(Sentence(CATEGORICAL, f" holds position {j}; positions run from 0 to {len(names) - 1}."))
         found.add(j)
     return found
 
@@ -105,9 +107,10 @@ class Ignored(NamedTuple):
         for name in names:
             role = next((role for role, used in roles.items() if used == name), None)
             if role is not None:
-                raise ParameterError(f"Column {name!r} is named both by {role}= and by ignore=; leave out one.")
+                both = (f"Column {name!r} is named both by ", Keyword(role), " and by ", IGNORE, "; leave out one.")
+                raise ParameterError(Sentence(*both))
             if name not in header and not self.lenient:
-                raise DataError(f"For ignore=, {path} has {no_column(name, header)}.")
+                raise DataError(Sentence("For ", IGNORE, f", {path} has {no_column(name, header)}."))
         return [name for name in names if name in header]
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from hedgerow import _native
 from hedgerow.data.table import LARGEST, Column, Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 
 HOWS = ("even", "order", "quantity", "labels")
 MOST_ALPHA = 1e9  # all but even
@@ -285,10 +285,8 @@ def _joined_columns(parties: Mapping[str, Table]) -> tuple[Column, ...]:
     joined = []
     for name, column in every[0].items():
         if len({columns[name].kind for columns in every}) > 1:
-            raise DataError(
-                f"Column {name!r} is numeric at one party and categorical at another; make it the same at all, "
-                "with categorical= where the tables are made."
-            )
+            what = f"Column {name!r} is numeric at one party and categorical at another; make it the same at all, with "
+            raise DataError(Sentence(what, Keyword("categorical"), " where the tables are made."))
         categories = {text for columns in every for text in columns[name].categories}
         joined.append(replace(column, categories=tuple(sorted(categories))))
     return tuple(joined)

@@ -23,7 +23,7 @@ from hedgerow.data.csv_dialect import Decimal, Numbers, check_decimal, check_del
 from hedgerow.data.id_columns import all_differ
 from hedgerow.data.names import Ignored, check_distinct, column_names, no_column, positions
 from hedgerow.data.table import Table, build_table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 
 USUAL = {"csv": ",", "tsv": "\t"}
 """What stands between fields, unless the file shows otherwise."""
@@ -72,15 +72,19 @@ def read_table(
     ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     roles = {"label": label, "id_column": id_column, "weight": weight}
     if suffix not in USUAL and written != (None, None):
-        raise ParameterError(f"delimiter= and decimal= are for CSV files, and {path} is none; leave them out.")
+        why = f" are for CSV files, and {path} is none; leave them out."
+        raise ParameterError(Sentence(Keyword("delimiter"), " and ", Keyword("decimal"), why))
     if suffix in LIBSVM:
         if ignore:
-            raise ParameterError(f"{path} is LIBSVM, whose columns have no names; leave out ignore=.")
-        if given := [f"{role}=" for role, name in roles.items() if name is not None]:
-            raise ParameterError(f"{path} is LIBSVM, whose label is its first field; leave out {', '.join(given)}.")
+            why = f"{path} is LIBSVM, whose columns have no names; leave out "
+            raise ParameterError(Sentence(why, Keyword("ignore"), "."))
+        if given := [part for role, name in roles.items() if name is not None for part in (", ", Keyword(role))]:
+            why = f"{path} is LIBSVM, whose label is its first field; leave out "
+            raise ParameterError(Sentence(why, *given[1:], "."))
         return _read_libsvm(path, suffix, n_columns, first_index, names=names, categorical=categorical, absent=absent)
     if n_columns is not None:
-        raise ParameterError(f"n_columns= is for LIBSVM files; {path} says itself how wide it is, so leave it out.")
+        why = f" is for LIBSVM files; {path} says itself how wide it is, so leave it out."
+        raise ParameterError(Sentence(Keyword("n_columns"), why))
     ignored = Ignored(ignore, lenient)
     notes: tuple[str, ...] = ()
     if suffix == "parquet":
@@ -156,7 +160,7 @@ def _arrow() -> ModuleType:
 def _check_roles(roles: dict[str, str | None], header: Sequence[str], path: Path) -> None:
     for role, name in roles.items():
         if name is not None and name not in header:
-            raise DataError(f"For {role}=, {path} has {no_column(name, header)}.")
+            raise DataError(Sentence("For ", Keyword(role), f", {path} has {no_column(name, header)}."))
 
 
 def _features(frame: Any, path: Path, roles: dict[str, str | None], ignored: Ignored) -> Any:
@@ -367,10 +371,9 @@ def _read_libsvm(path: Path, suffix: str, n_columns: int | None, first_index: in
         beyond = np.flatnonzero(X.indices >= n_columns)
         if beyond.size:
             row = int(np.searchsorted(X.indptr, beyond[0], side="right")) - 1
-            raise DataError(
-                f"There is a column index beyond n_columns={n_columns} at {place(row)}; "
-                "raise n_columns, or check that the file belongs to this data set."
-            )
+            advice = "raise n_columns, or check that the file belongs to this data set."
+            beyond_it = ("There is a column index beyond ", Keyword("n_columns", n_columns), f" at {place(row)}; ")
+            raise DataError(Sentence(*beyond_it, advice))
         X.resize(X.shape[0], n_columns)
     y = y.astype(np.int64) if np.isfinite(y).all() and (y == np.rint(y)).all() else y
     return build_table(X, y, place=place, **rest)
@@ -385,7 +388,8 @@ def _load_libsvm(path: Path, first_index: int | None) -> tuple[Any, Any]:
             return load_svmlight_file(file, dtype=np.float32, zero_based=zero_based)  # type: ignore[no-any-return]
     except (ValueError, OverflowError):
         if first_index == 1 and libsvm_first_index(path) == 0:
-            raise DataError(f"{path} has a column 0 where columns are said to begin at 1; use first_index=0.") from None
+            what = f"{path} has a column 0 where columns are said to begin at 1; use "
+            raise DataError(Sentence(what, Keyword("first_index", 0), ".")) from None
         bad = next((line for line, fields in _libsvm_lines(path) if not _is_libsvm(fields)), None)
         where = f"line {bad} of {path}" if bad is not None else f"{path}"
         raise DataError(

@@ -28,7 +28,7 @@ from hedgerow.data.cells import (
 )
 from hedgerow.data.names import Frame, automatic_names, column_names, frame_of, positions, taken
 from hedgerow.data.side_columns import as_ids, as_labels, as_weights
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 
 Values: TypeAlias = "NDArray[np.float32] | sparse.csr_array[Any]"
 Categories: TypeAlias = dict[int, tuple[str, ...]]
@@ -249,7 +249,8 @@ def _features(X: Any, frame: Frame | None, names: Any, categorical: Any, absent:
 
 def _renamed(table: Table, names: Sequence[str] | None, categorical: Iterable[str | int]) -> Table:
     if list(categorical):
-        raise ParameterError("categorical= cannot change a Table; name the columns where the table is first made.")
+        why = " cannot change a Table; name the columns where the table is first made."
+        raise ParameterError(Sentence(Keyword("categorical"), why))
     if names is None:
         return table
     pairs = zip(table.columns, column_names(names, table.names), strict=True)
@@ -396,10 +397,8 @@ def _recoded(cells: NDArray[np.float32], source: Column, target: Column) -> NDAr
         raw = np.where(np.isnan(cells), -1, cells).astype(np.intp)
         return lookup(source.categories, target.categories)[raw]
     if (np.abs(cells) >= EXACT).any():
-        raise DataError(
-            f"Column {target.name!r} is categorical and holds numbers that float32 cannot tell apart; "
-            "name it in categorical= where the table is made."
-        )
+        what = f"Column {target.name!r} is categorical and holds numbers that float32 cannot tell apart; name it in "
+        raise DataError(Sentence(what, Keyword("categorical"), " where the table is made."))
     raw, texts = raw_codes(cells)
     return lookup([text_of(cell) for cell in texts], target.categories)[raw]
 

@@ -60,6 +60,7 @@ class AuditLog:
         self._lock = threading.Lock()
         self._kept: list[bytes] = []
         self._n, self._last, self._size, torn = 0, _first(run, who), 0, 0
+        self._chain = _Chain(path or Path())  # read only where there is a path
         self._file = None if path is None else _open(path, self.shared)
         self._closed = weakref.finalize(self, _close, self._file)
         try:
@@ -115,7 +116,7 @@ class AuditLog:
 
     def _continue(self, path: Path, run: str, who: str) -> int:
         """Take up the chain that is in the file; returns the bytes of a torn line that were cut off."""
-        chain = self._chain = _Chain(path)
+        chain = self._chain
         for _ in chain.lines():
             pass
         if chain.n and (chain.run, chain.who) != (run, who):

@@ -19,5 +19,5 @@ def remark(table: Table, options: DataOptions, source: Source, notes: list[str])
     try:
         asked = asked_about(table, options.categorical, NO_ID if options.id is None else OTHER_ID)
     except DataError as error:
-        raise DataError(f"{source}: {in_keys(str(error))}") from None
+        raise DataError(f"{source}: {in_keys(error.sentence)}") from None
     notes += [said for sentence in (*table.remarks, *asked) if (said := in_keys(sentence)) not in notes]

@@ -1,6 +1,5 @@
 """One source that a run names, read into one table; what cannot be read is said in the run file's own words."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from hedgerow.data.builtin import BUILTIN, BUILTIN_LABEL, read_builtin
 from hedgerow.data.read import LIBSVM, USUAL, libsvm_first_index, read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 from hedgerow.run.file.options import DataOptions
 from hedgerow.run.file.section import Source
 
@@ -24,12 +23,16 @@ _KEYS = {
     "decimal": "decimal",
     "ignore": "ignore",
 }
-_KEYWORD = re.compile(rf"\b({'|'.join(_KEYS)})=(?=([\s,;.]|$)?)")
 
 
 def in_keys(sentence: str) -> str:
     """A sentence of the library in the run file's words: where Python has a keyword, it has a key."""
-    return _KEYWORD.sub(lambda found: f"[data] {_KEYS[found[1]]}{'' if found[2] is not None else ' = '}", sentence)
+    return sentence.reworded(_key) if isinstance(sentence, Sentence) else sentence
+
+
+def _key(keyword: Keyword) -> str:
+    value = "" if keyword.value is None else f" = {keyword.value}"
+    return f"[data] {_KEYS[keyword.name]}{value}"
 
 
 def read(options: DataOptions, source: Source, n_columns: int | None = None) -> Table:
@@ -59,7 +62,7 @@ def read_file(options: DataOptions, source: Source, n_columns: int | None = None
             first_index=options.first_index if libsvm else None, lenient=True, **written,
         )  # fmt: skip
     except (DataError, ParameterError) as error:
-        said = in_keys(str(error))
+        said = in_keys(error.sentence)
         raise type(error)(said if str(source) in said else f"{source}: {said}") from None
 
 

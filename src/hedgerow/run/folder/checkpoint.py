@@ -11,6 +11,7 @@ it (`private_state`).
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -28,6 +29,7 @@ from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.prepare import forest_of, grid_of, trees_of
 from hedgerow.run.folder.private_state import keep_learnt, keep_scores, read_learnt, read_scores
 from hedgerow.storage.append_only import appended, records_of
+from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.forest import Forest
 
 VERSION = 1
@@ -103,22 +105,31 @@ class Checkpoint:
         if new and state.learnt is not None:
             keep_learnt(self.path.parent, state.learnt)
         step = _Step(
-            state.attempt,
-            state.present,
-            state.common if before.common is None else None,
-            state.start if before.start is None else None,
-            new,
-            state.history[len(before.history) :],
-            state.losses,
-            state.clipped,
-            now - self._began if new else 0.0,
-            state.model,
+            attempt=state.attempt,
+            present=state.present,
+            common=state.common if before.common is None else None,
+            start=state.start if before.start is None else None,
+            trees=new,
+            history=state.history[len(before.history) :],
+            losses=state.losses,
+            clipped=state.clipped,
+            seconds=now - self._began if new else 0.0,
+            model=state.model,
         )
         self._append(step)
         self.state = state
         if new:
             self.seconds.append(step.seconds)
         self._began = now
+
+    def keeping(self, log: AuditLog) -> Callable[[State], None]:
+        """What is done after every tree, before the next begins: the log is safe first, then the tree."""
+
+        def keep(state: State) -> None:
+            log.sync()
+            self.keep(state)
+
+        return keep
 
     def close(self) -> None:
         """Let go of the file."""
@@ -183,6 +194,11 @@ class Checkpoint:
         )
 
 
+def losses_of(state: State) -> list[dict[str, Any]]:
+    """Rounds in which parties were lost and the run went on without them, for the manifest."""
+    return [{"round": round_, "parties": list(names)} for round_, names in state.losses]
+
+
 def progress_in(path: Path) -> tuple[int, int]:
     """How many attempts and complete rounds of trees are in a checkpoint, whatever its plan; none without a file."""
     try:
@@ -207,8 +223,9 @@ def _checked(start: Start, common: Common | None, plan: Plan) -> Start:
     facts, grid, none = start.facts, start.grid, trees_of(Forest.empty())
     beside = (0.0, 0.0, 0.0)
     begin = Begin(
-        facts.low, facts.high, facts.max_weight, beside, start.base, grid.cuts, grid.cut_starts, grid.has_missing, none
-    )
+        facts.low, facts.high, facts.max_weight, beside, start.base,
+        cuts=grid.cuts, cut_starts=grid.cut_starts, has_missing=grid.has_missing, forest=none,
+    )  # fmt: skip
     return replace(start, grid=grid_of(begin, common.columns, plan.params.max_bin))
 
 

@@ -1,1 +1,1 @@
-"""Real parties: training and predicting over a transport."""
+"""Real parties, each in a process of its own: `train` and `predict` drive, `join` and `answer` serve."""

@@ -9,7 +9,9 @@ from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
-from hedgerow.run.simulation.simulate import Simulation, members, settled, simulate, tables_of
+from hedgerow.run.simulation.parties import Simulation, members
+from hedgerow.run.simulation.party_tables import settled, tables_of
+from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
 
@@ -20,9 +22,10 @@ def fit_parties(
     federation: Federation,
     goal: Goal,
     params: TreeParams,
-    threads: int,
-    callbacks: Sequence[Callback],
+    *,
     notes: list[str],
+    threads: int = 1,
+    callbacks: Sequence[Callback] = (),
     tell: Tell = silent,
 ) -> Model:
     """Train over the parties' tables, all in this process."""

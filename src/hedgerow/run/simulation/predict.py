@@ -10,14 +10,14 @@ from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.transport import Answer
 from hedgerow.corridor.wire import Corridor, Listener
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError
+from hedgerow.errors import DataError, Sentence
 from hedgerow.model.model import Model
 from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
 from hedgerow.protocols.secure_sum import PartyGroup
-from hedgerow.run.simulation.simulate import members
+from hedgerow.run.simulation.parties import members
 from hedgerow.transports.inproc import InProcess
 
 
@@ -50,7 +50,7 @@ def _answer_of(own: Keeper) -> Answer:
     try:
         return Answering(own).answer
     except DataError as error:
-        raise DataError(f"Party {own.name!r}: {error}") from None
+        raise DataError(Sentence(f"Party {own.name!r}: ", error.sentence)) from None
 
 
 def _with_ids(tables: Mapping[str, Table]) -> dict[str, Table]:

@@ -52,8 +52,9 @@ def serve(
     check_authority(ca)
     check_dates(identity.certificate, f"The certificate of {name}")
     terms = Terms(
-        address, identity, ca, name, run, server_name, driver, patience, lost_after, heartbeat, on_event, revoked
-    )
+        address, identity, ca, name, run, server_name, driver, patience=patience, lost_after=lost_after,
+        heartbeat=heartbeat, on_event=on_event, revoked=revoked,
+    )  # fmt: skip
     desk = Desk(most_bytes)
     calling = Calling(terms, desk)
     calling.begin()

@@ -17,7 +17,7 @@ class Waiting:
 
     def __init__(self, tell: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
         self._tell, self._now = tell, now
-        self.over()
+        self._reason, self._due, self._gap = "", 0.0, FIRST_GAP
 
     def over(self) -> None:
         """The driver was reached; the next failure is a new one."""

@@ -1,0 +1,216 @@
+"""What all estimators have in common: fits over one table or several parties', predictions, importances."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.estimators.inputs import categorical_in, held_out
+from hedgerow.estimators.parameters import check_choices, tree_params
+from hedgerow.estimators.parties import fit_over_parties
+from hedgerow.estimators.verbose import Spoken
+from hedgerow.model.file import save
+from hedgerow.model.model import Model, classes_of
+from hedgerow.model.train import Task, train
+from hedgerow.run.simulation.party_tables import are_parties, parties_of
+from hedgerow.run.simulation.predict import predict_parties
+from hedgerow.threads import threads_of
+from hedgerow.trees.boost import Callback
+from hedgerow.trees.forest import ImportanceKind
+from hedgerow.trees.losses import Loss, LossName
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What all four have in common."""
+
+    _average: ClassVar[bool]
+    _by_name = False
+    """Whether columns of a frame are found by name, because the fit was on tables, in whatever order."""
+    model_: Model
+    notes_: list[str]
+
+    def _take(self, given: Mapping[str, Any]) -> None:
+        """Set the parameters, from the local variables of the constructor."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
+
+    def _objective(self) -> tuple[LossName | None, float]:
+        """The loss for numbers and its parameter, or None for classes."""
+        return None, 0.0
+
+    def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
+        """Train on one table, or on several parties' where there is a federation."""
+        check_choices(self.federation, task.get("eval_metric"))
+        spoken = Spoken(self.verbose)
+        if self.federation is not None:
+            self._fit_parties(X, y, task, options, spoken)
+        else:
+            self._fit_table(X, y, task, loss, options, spoken)
+        spoken.end(self.notes_)
+        return self
+
+    def _callbacks(self, spoken: Spoken) -> list[Callback]:
+        return [*(self.callbacks or ()), *([spoken.after_round] if spoken.verbose else [])]
+
+    def _fit_table(
+        self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any], spoken: Spoken
+    ) -> None:
+        if isinstance(X, Mapping) and any(isinstance(part, Table) for part in X.values()):
+            raise ParameterError(
+                "These are several parties' tables; say how they learn together: federation=Horizontal()."
+            )
+        if y is None and not (isinstance(X, Table) and X.labels is not None):
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
+        if not isinstance(X, Table):
+            # Without the columns that were named as labels, weights or ids.
+            features = X[list(table.names)] if hasattr(X, "columns") and len(X.columns) != table.n_columns else X
+            validate_data(self, features, skip_check_array=True)
+        if table.labels is None:
+            raise DataError("There are no labels.")
+        start = task.pop("init_model")
+        start = getattr(start, "model_", start)
+        loss, task["classes"] = loss(table.labels if start is None or not start.classes else np.array(start.classes))
+        eval_set = task.pop("eval_set")
+        if eval_set is not None:
+            task["held_out"] = held_out(eval_set, options["categorical"], table)
+        threads = threads_of(self.n_jobs)
+        whole = Task(loss, start=start, threads=threads, callbacks=self._callbacks(spoken), **task)
+        self.model_ = train(table, tree_params(self.get_params(), table.n_columns, self._average), whole)
+        self.notes_ = whole.notes
+        self.n_features_in_ = table.n_columns
+        self._by_name = isinstance(X, Table)
+        if self._by_name:
+            self._name_features(table.names)
+
+    def _name_features(self, names: Sequence[str]) -> None:
+        """scikit-learn's attributes after a fit on tables; arrays have no names but the automatic ones."""
+        self.n_features_in_ = len(names)
+        if all(name[:1] == "f" and name[1:].isdigit() for name in names):
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            self.feature_names_in_ = np.array(names, object)
+
+    def _fit_parties(self, parties: Any, y: Any, task: dict[str, Any], options: dict[str, Any], spoken: Spoken) -> None:
+        """Train over several parties' tables."""
+        eval_set, start = task.pop("eval_set"), task.pop("init_model")
+        given = [name for name, value in options.items() if value is not None and len(value)]
+        if y is not None or given:
+            what = "y" if y is not None else given[0]
+            raise ParameterError(f"With a federation, {what} belongs into each party's table; pass the tables alone.")
+        if start is not None:
+            raise ParameterError("init_model cannot be continued by a federation; leave it out.")
+        self.notes_ = []
+        self.model_ = fit_over_parties(
+            parties, eval_set, self.get_params(), self._objective(), task, average=self._average,
+            callbacks=self._callbacks(spoken), notes=self.notes_, tell=spoken.say,
+        )  # fmt: skip
+        self._by_name = True
+        self._name_features(self.model_.names)
+        if self.model_.classes:
+            self.classes_ = np.array(self.model_.classes)
+
+    def _table(self, X: Any) -> Table:
+        check_is_fitted(self)
+        if isinstance(X, Table):
+            return X
+        table = Table.of(X, categorical=categorical_in(X, self.model_), absent=self.model_.absent)
+        if not (self._by_name and hasattr(X, "columns")):  # a frame's columns are found by their names
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return table
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        """Raw scores of a table's rows, or by the parties of a vertical model asking each other."""
+        check_is_fitted(self)
+        if are_parties(X):
+            return self.model_.scores_at(self.apply(X))
+        return self.model_.scores(self._table(X), threads_of(self.n_jobs))
+
+    def _means(self, X: Any) -> NDArray[np.float64]:
+        """Expected numbers, or the probability of every class."""
+        scores = self._scores(X)
+        return self.model_.means(scores)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Each column's share of the total gain."""
+        return self.importances("gain")
+
+    def importances(self, kind: ImportanceKind = "gain") -> NDArray[np.float64]:
+        """Each column's share of the forest's gain, number of cuts (`split`) or cover."""
+        check_is_fitted(self)
+        return self.model_.forest.importances(len(self.model_.columns), kind)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The node at which each row ends, counted from the root of its tree (rows x trees)."""
+        check_is_fitted(self)
+        if are_parties(X):
+            return predict_parties(self.model_, parties_of(X))
+        table = self._table(X)
+        return self.model_.leaves(table, threads_of(self.n_jobs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a JSON file that `hedgerow.load_model` and the command line read."""
+        check_is_fitted(self)
+        save(self.model_, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+    """What both classifiers have in common."""
+
+    _two: ClassVar[str]
+    _many: ClassVar[str]
+
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:
+        check_classification_targets(labels)
+        classes = classes_of(labels)
+        self.classes_ = np.array(classes, labels.dtype if labels.dtype != object else None)
+        many = len(classes) > 2
+        return (Loss(self._many, n_classes=len(classes)) if many else Loss(self._two)), classes  # type: ignore[arg-type]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every class (rows x classes, in the order of `classes_`)."""
+        return self._means(X)
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """The likeliest class of each row."""
+        means = self._means(X)
+        return np.asarray(self.classes_[means.argmax(axis=1)])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Raw scores: one a row for two classes, else one a class."""
+        scores = self._scores(X).astype(np.float64)
+        return scores[:, 0] - (0.5 if self._average else 0.0) if scores.shape[1] == 1 else scores
+
+
+class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
+    """What both regressors have in common."""
+
+    def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's
+        name, parameter = self._objective()
+        return Loss(name or "squared", parameter), ()
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The expected label of each row."""
+        return self._means(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = False
+        return tags

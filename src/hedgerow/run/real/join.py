@@ -1,0 +1,102 @@
+"""Training by real parties, a data owner's side (`hedgerow join`): it dials, and never has a listening socket.
+
+Every side has its own copy of the run file; the plan made from it must be the same everywhere, to the last byte. A
+party that was killed is started again with the same command.
+"""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from hedgerow.agreement.options import Vertical
+from hedgerow.agreement.policy import Policy
+from hedgerow.errors import PartyLost, RunError
+from hedgerow.identity.identity import Identity
+from hedgerow.protocols.party import Owner, Party
+from hedgerow.run.file.read import RunFile
+from hedgerow.run.folder import manifest
+from hedgerow.run.folder.folder import MODEL, PART, RunFolder, check_folder, open_folder
+from hedgerow.run.folder.kept_model import KeptModel
+from hedgerow.run.folder.ledger_file import opened
+from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile
+from hedgerow.run.folder.recorder import noting
+from hedgerow.run.forecast.disclosures import leaks
+from hedgerow.run.real.connect import Options, Seat, bound_policy, party_seat
+from hedgerow.run.real.own_tables import Own, digest
+from hedgerow.run.real.serve import serve
+
+ROWS = "rows.sha256"
+"""Beside a party's log: a hash of its rows, so that a run does not go on with others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """Who joins, with what, and under which rules of its own."""
+
+    name: str
+    own: Own
+    identity: Identity
+    policy: Policy
+    ledger: Path | None = None
+    """What this owner counts over all its runs; None: the run's own log."""
+
+
+def join(run: RunFile, joining: Joining, options: Options) -> Path:
+    """Take part in a run until the driver says that it is finished; returns the folder with the model."""
+    name, plan, say = joining.name, run.real_plan(), options.say
+    seat = party_seat(run, plan, name, joining.identity, say, instead="hedgerow drive")
+    policy = bound_policy(joining.policy, plan)
+    run.check_cipher()
+    joining.own.check(plan)
+    place = options.folder or run.folder.with_name(f"{run.folder.name}-{name}")
+    check_folder(place, None)
+    table, valid = joining.own.tables(run, name, say)
+    rows = digest(table, valid)
+    about = manifest.About(run.name, "party", name, run.method, plan.text)
+    other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
+    with (
+        opened(joining.ledger) as ledger,
+        closing(open_folder(place, about, None, say, other_rows)) as folder,
+    ):
+        _check_rows(folder, rows)
+        notes: list[str] = []
+        owner = Owner(
+            name, table, valid, policy, joining.identity, folder.log, seat.revoked, durable=True,
+            keeps=CutsFile(folder.path / CUTS, plan.digest) if plan.active else None, tell=say,
+            note=noting(notes, say), ledger=ledger, places=PlacesFile(folder.path, plan.digest),
+        )  # fmt: skip
+        kept = KeptModel(folder, kept_file(run))
+        content = _served(seat, Party(owner, options.threads, kept.keep), kept)
+        beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
+        folder.finish({kept.file: content}, beside)
+    return place
+
+
+def kept_file(run: RunFile) -> str:
+    """What a party has in its folder at the end: the model, or its part of a vertical one."""
+    return PART if isinstance(run.method, Vertical) else MODEL
+
+
+def _served(seat: Seat, party: Party, kept: KeptModel) -> bytes:
+    """Answer the driver until it says goodbye; the model that came, to this process or to one before it."""
+    try:
+        serve(seat, party.answer, lambda: party.most_bytes, kept.folder.log)
+    except PartyLost as error:
+        if kept.content is not None:
+            raise PartyLost(f"{error} The model was received and saved to {kept.path}.") from None
+        raise
+    if kept.content is None:
+        raise RunError("The driver ended the run without a model; ask its operator.")
+    return kept.content
+
+
+def _check_rows(folder: RunFolder, rows: str) -> None:
+    """Sums over other rows than before would show, in the difference, the rows that changed."""
+    known = folder.path / ROWS
+    if not known.exists():
+        folder.write(ROWS, rows.encode())
+    elif known.read_text() != rows:
+        raise RunError(
+            f"The rows are not those with which this party joined the run in {folder.path}; give the same data, or "
+            "another --folder in a new run."
+        )

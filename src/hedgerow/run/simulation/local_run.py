@@ -1,0 +1,99 @@
+"""A run whose parties' tables all lie in this process: what it is told, and what it leaves behind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hedgerow.data.table import Table
+from hedgerow.model.file import encoded, write_whole
+from hedgerow.model.model import Model
+from hedgerow.run.file import tables
+from hedgerow.run.file.read import RunFile
+from hedgerow.run.file.tables import Split
+from hedgerow.run.folder import manifest
+from hedgerow.run.folder.folder import METRICS, MODEL, PART, RunFolder, open_folder
+from hedgerow.run.folder.manifest import About
+from hedgerow.run.folder.recorder import Say, Watch
+
+Measure = Callable[[Model, Table, int], dict[str, float]]
+"""The metrics of a model on labelled rows, with so many threads."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run file is run, beside what it says."""
+
+    measure: Measure
+    folder: Path | None = None
+    resume: bool = False
+    threads: int = 1
+    watch: Watch = lambda _: None
+    say: Say = lambda _: None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run gave: models by name ("" for the one of all parties), and their metrics on some rows."""
+
+    folder: Path
+    models: Mapping[str, Model]
+    rows: str
+    """Which rows the metrics are of: test, validation or training."""
+    n_rows: int
+    metrics: Mapping[str, dict[str, float]]
+    seconds: float
+    bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Bytes to and from each party."""
+    notes: tuple[str, ...] = ()
+
+
+class LocalRun:
+    """A run whose parties' tables all lie in this process."""
+
+    def __init__(self, run: RunFile, options: Options, split: Split, place: Path) -> None:
+        self.run, self.options, self.split, self.place = run, options, split, place
+        self.notes = [*run.notes, *split.notes]
+        self.parts: dict[str, bytes] = {}
+        """What passive parties keep of a vertical model."""
+
+    def open(self, plan: bytes) -> RunFolder:
+        """The run's folder."""
+        data = {name: tables.digest(table) for name, table in self.split.training.items()}
+        about = About(self.run.name, "simulation", "driver", self.run.method, plan, data)
+        return open_folder(self.place, about, self.options.resume, self.options.say)
+
+    def finish(
+        self, folder: RunFolder, models: Mapping[str, Model], beside: dict[str, Any], seconds: list[float]
+    ) -> Outcome:
+        """Measure, and write everything down; the manifest last."""
+        found = {}
+        for name, model in models.items():
+            rows, n_rows, found[name] = self._measured(model)
+        history = {name: model.history for name, model in models.items()}
+        whole = {
+            "rows": rows,
+            "final": found.get("", found),
+            "metric": next(iter(models.values())).metric,
+            "history": history.get("", history),
+            "seconds_per_tree": seconds,
+        }
+        folder.write_json(METRICS, whole)
+        contents = {f"parties/{name}/{MODEL}" if name else MODEL: encoded(model) for name, model in models.items()}
+        parts = {f"parties/{name}/{PART}": content for name, content in self.parts.items()}
+        kept = folder.finish({**contents, **parts}, {**beside, "notes": self.notes})
+        if self.run.model is not None and MODEL in contents:
+            write_whole(self.run.model, contents[MODEL])
+        totals = manifest.bytes_by_party(kept["messages"])
+        return Outcome(self.place, models, rows, n_rows, found, sum(seconds), bytes=totals, notes=tuple(self.notes))
+
+    def _measured(self, model: Model) -> tuple[str, int, dict[str, float]]:
+        """Metrics on the test rows, or else on all parties' validation rows, or else on those it learnt from."""
+        test = tables.rows_to_measure(self.run, model.columns)
+        kind = "test"
+        if test is None:
+            parts, kind = {name: part for name, part in self.split.valid.items() if part.n_rows}, "validation"
+            if not parts:
+                parts, kind = self.split.training, "training"
+            test = tables.together(self.run, parts, model.columns)
+        return kind, test.n_rows, self.options.measure(model, test, self.options.threads)
