@@ -13,27 +13,24 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.corridor.messages import (
-    AllowedSums,
-    Answer,
     AskSealedSums,
     AskSides,
     BeginSealed,
+    Done,
     EndRound,
     Moves,
     NamedColumns,
     NodeList,
     OwnColumns,
-    Request,
     SealedSums,
+    Sides,
 )
-from hedgerow.corridor.wire import MOST_SMALL
-from hedgerow.errors import ProtocolError
 from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
-from hedgerow.protocols.secure_sum import ROOM
 from hedgerow.protocols.session.blame import answer_of
+from hedgerow.protocols.session.group import ROOM, PartyGroup
 from hedgerow.protocols.vertical.allowed_cuts import AllowedRows, CutPlaces
 from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.protocols.vertical.sum_checks import ClaimedSums
@@ -42,9 +39,6 @@ from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
-
-Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
-"""Asks parties, each its own request, for answers of at most so many bytes; who does not answer ends the attempt."""
 
 Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
@@ -140,7 +134,7 @@ class VerticalRows:
 
     def __init__(
         self,
-        ask: Ask,
+        group: PartyGroup,
         own: LocalRows,
         joint: AllColumns,
         cipher: Cipher,
@@ -150,7 +144,7 @@ class VerticalRows:
         before: SaidBefore | None = None,
         min_child_rows: int = 1,
     ) -> None:
-        self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
+        self.group, self.own, self.joint, self.cipher = group, own, joint, cipher
         self.before = before or SaidBefore()
         self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
         self.bits = own.settings.scales.bits
@@ -163,7 +157,7 @@ class VerticalRows:
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
         self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * most_nodes)
-        self.ask(dict.fromkeys(self.groups, self.begin), MOST_SMALL)
+        group.ask(dict.fromkeys(self.groups, self.begin), Done)
 
     @property
     def clipped(self) -> int:
@@ -231,16 +225,13 @@ class VerticalRows:
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         nodes = Nodes(request.nodes.tree, request.nodes.node)
-        answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan) + self.allowed.n_bytes(nodes))
+        most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
+        answers = self.group.ask(dict.fromkeys(self.asked, request), SealedSums, most_bytes)
         self.allowed.hear(nodes, answers)
-        opened = {}
-        for party, answer in answers.items():
-            if not isinstance(answer, SealedSums | AllowedSums):
-                raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-            if plan is not None:
-                opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
-        if plan is not None:
-            self._note(plan, len(nodes.tree), nodes)
+        if plan is None:
+            return {}
+        opened = {party: self._opened_sums(party, answer.sealed_sums, plan) for party, answer in answers.items()}
+        self._note(plan, len(nodes.tree), nodes)
         return opened
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
@@ -319,7 +310,7 @@ class VerticalRows:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
         sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
-        answers = self.ask(requests, ROOM + max(sizes) // 8)
+        answers = self.group.ask(requests, Sides, ROOM + max(sizes) // 8)
         return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
@@ -328,7 +319,7 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.ask(dict.fromkeys(self.groups, EndRound(self.round)), MOST_SMALL)
+        self.group.ask(dict.fromkeys(self.groups, EndRound(self.round)), Done)
         self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:

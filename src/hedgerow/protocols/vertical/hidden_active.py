@@ -40,13 +40,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import Answer, AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
+from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.secure_sum import ROOM
 from hedgerow.protocols.session.blame import answer_of
-from hedgerow.protocols.vertical.active import NOBODY, AllColumns, Ask, Asks, VerticalRows
+from hedgerow.protocols.session.group import ROOM, PartyGroup
+from hedgerow.protocols.vertical.active import NOBODY, AllColumns, Asks, VerticalRows
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.forest import Forest
@@ -81,7 +81,7 @@ class HiddenRows(VerticalRows):
 
     def __init__(
         self,
-        ask: Ask,
+        group: PartyGroup,
         own: LocalRows,
         joint: AllColumns,
         cipher: Cipher,
@@ -100,7 +100,7 @@ class HiddenRows(VerticalRows):
                 f"With hidden_rows the sums of all {widest} nodes of a level are kept at once, too many for {bins} "
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
-        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks, before)
+        super().__init__(group, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks, before)
 
     def start_round(self, round_: int) -> None:
         """A new key; nothing is said yet."""
@@ -134,7 +134,7 @@ class HiddenRows(VerticalRows):
         """The order in which nodes are sealed: those with most rows first."""
         return np.argsort(-self.own.parts[0].sizes(nodes), kind="stable")
 
-    def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
+    def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, SealedSums]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
         counted = self.following.n_counted
         for step in self.hidden.steps(self.level, counted) if self.asked else ():
@@ -142,7 +142,7 @@ class HiddenRows(VerticalRows):
             sealed = b"" if plan is None else self.secret.seal_rows(self._vectors(nodes, step), plan).encode()
             key = self.secret.public.encode() if self.level == step.start == 0 else b""
             request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
-            answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan))
+            answers = self.group.ask(dict.fromkeys(self.asked, request), SealedSums, self._most_sums(plan))
             if plan is not None:
                 self._note(plan, len(step))
             yield plan, answers
@@ -156,10 +156,8 @@ class HiddenRows(VerticalRows):
             out[self.following.at(node)[0], i - step.start] = self.own_gradients[nodes.tree[i], part.rows(node)]
         return out.reshape(len(out), -1)
 
-    def _opened_by_node(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
+    def _opened_by_node(self, party: str, answer: SealedSums, plan: RowsPlan) -> NDArray[np.int64]:
         """What becomes known here: the sums, each checked to be one that rows can have (nodes x groups x 2)."""
-        if not isinstance(answer, SealedSums):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
         sums = self._opened_sums(party, answer.sealed_sums, plan)
         return np.ascontiguousarray(sums.reshape(self.groups[party], -1, 2).swapaxes(0, 1))
 
@@ -171,7 +169,7 @@ class HiddenRows(VerticalRows):
             now = {party: _Members(asked[party], at[turn], self) for party, at in turns.items() if turn < len(at)}
             requests = {party: members.request(party) for party, members in now.items()}
             most = max(self.cipher.slots_bytes(members.plan, 1, 1) for members in now.values())
-            answers = self.ask(requests, ROOM + most)
+            answers = self.group.ask(requests, HiddenSides, ROOM + most)
             for party, members in now.items():
                 sides[party] |= members.sides(party, answers[party])
                 self._name(party, asked[party].nodes.at(members.which))
@@ -232,10 +230,8 @@ class _Members:
         rows.to_hear.discard(party)
         return AskHiddenSides(rows.round, rows.level, listed, sealed, key)
 
-    def sides(self, party: str, answer: Answer) -> dict[int, list[NDArray[np.bool_]]]:
+    def sides(self, party: str, answer: HiddenSides) -> dict[int, list[NDArray[np.bool_]]]:
         """What becomes known here: by cut and part, which of the rows at its node go left."""
-        if not isinstance(answer, HiddenSides):
-            raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
         secret = self.rows.sides_secret
         with answer_of(party):
             opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]

@@ -22,7 +22,7 @@ from hedgerow.protocols.align.lists import Counts, OwnSets, PlaceStore
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.columns import MOST_COLUMNS, Common, loss_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner_ledger import Ledger
@@ -152,7 +152,7 @@ def _rows(
     group: PartyGroup, ready: Ready, joint: AllColumns, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
 ) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    params, talks = group.plan.params, (group.ask_each, ready.rows, joint, cipher_of(group.plan))
+    params, talks = group.plan.params, (group, ready.rows, joint, cipher_of(group.plan))
     if group.plan.hidden_rows:
         return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
     return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
@@ -185,13 +185,10 @@ def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Co
     """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
     plan, held_out = group.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
-    told = {}
-    for party, answer in group.tell(request).items():
-        if not isinstance(answer, OwnColumns):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
+    told = group.tell(request, OwnColumns)
+    for party, answer in told.items():
         _check_columns(party, answer)
         said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
-        told[party] = answer
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
     joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
@@ -258,6 +255,4 @@ def columns_of(joint: AllColumns, own: tuple[Column, ...]) -> tuple[Column, ...]
 
 def _hand_out(group: PartyGroup, joint: AllColumns, model: str, n_trees: int) -> None:
     requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in group.present}
-    for party, answer in group.ask_each(requests).items():
-        if not isinstance(answer, Done):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where its part was to be kept.")
+    group.ask(requests, Done)

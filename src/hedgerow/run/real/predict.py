@@ -24,7 +24,7 @@ from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.tables import digest
 from hedgerow.run.folder.folder import open_folder
