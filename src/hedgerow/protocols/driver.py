@@ -32,8 +32,8 @@ from hedgerow.protocols.opener.relay import Relay
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.leakage import LearntBins
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.protocols.vertical.train import Active
 from hedgerow.trees.boost import Boosted, Callback, Round, heard
 from hedgerow.trees.forest import Forest

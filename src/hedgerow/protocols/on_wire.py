@@ -1,4 +1,4 @@
-"""Cuts, nodes and sides as they travel, and what a node is to a party that is told to cut it."""
+"""Cuts, nodes and sides as they travel."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,6 @@ from hedgerow.corridor.messages import CutList, Sides
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
-
-CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
-"""What a node is: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 
 
 def cut_list(cuts: Cuts) -> CutList:

@@ -5,8 +5,6 @@ The folder has the conversation and who sees what.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,109 +17,28 @@ from hedgerow.corridor.messages import (
     Done,
     EndRound,
     Moves,
-    NamedColumns,
     NodeList,
-    OwnColumns,
     SealedSums,
     Sides,
 )
-from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
 from hedgerow.protocols.session.blame import answer_of
 from hedgerow.protocols.session.group import ROOM, PartyGroup
-from hedgerow.protocols.vertical.allowed_cuts import AllowedRows, CutPlaces
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
-from hedgerow.protocols.vertical.sum_checks import ClaimedSums
-from hedgerow.trees.bins import Grid
+from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
+from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
+from hedgerow.protocols.vertical.columns import RUN_SUMS, AllColumns, Asked, wanted
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows, Part
-from hedgerow.trees.params import TreeParams
+from hedgerow.trees.local import LocalRows
 from hedgerow.trees.splits import Cuts, Nodes
 
 Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
 
-RUN_SUMS = 4
-"""Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
-asked for again after a loss."""
-
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
-
-
-class ColumnSpan(NamedTuple):
-    """The columns of one party among all: numbers `first` up to `last`."""
-
-    party: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, eq=False)
-class AllColumns:
-    """All columns, parties in the order of the plan; cut points are known here of the own columns only."""
-
-    grid: Grid
-    owned: tuple[ColumnSpan, ...]
-    own: str
-    names: Mapping[str, tuple[str, ...]]
-    """Of the columns of parties that told them."""
-
-    @classmethod
-    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "AllColumns":
-        """The grid of all parties' columns."""
-        cuts, n_values, missing, categorical, owned, first = [], [], [], [], [], 0
-        for party in order:
-            grid = own_grid if party == own else None
-            shape: Grid | OwnColumns = own_grid if grid is not None else told[party]
-            n = np.asarray(shape.n_values)
-            cuts.append(own_grid.cuts if grid is not None else np.zeros(int((n - 1).sum()), np.float32))
-            n_values.append(n)
-            missing.append(shape.has_missing)
-            categorical.append(shape.categorical)
-            owned.append(ColumnSpan(party, first, first := first + len(n)))
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
-        grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
-        names = {party: shape.names for party, shape in told.items() if isinstance(shape, NamedColumns)}
-        return cls(grid, tuple(owned), own, names)
-
-    def passive(self) -> list[ColumnSpan]:
-        """Everybody else's columns."""
-        return [o for o in self.owned if o.party != self.own]
-
-    def bins(self, owned: ColumnSpan) -> NDArray[np.int64]:
-        """How many bins each of a party's columns has."""
-        return bins_of(self.grid)[owned.first : owned.last]
-
-    def places(self, owned: ColumnSpan) -> CutPlaces:
-        """Where a party's columns can be cut."""
-        grid, here = self.grid, slice(owned.first, owned.last)
-        return CutPlaces.of(grid.n_values[here], grid.has_missing[here], grid.categorical[here])
-
-    def columns_of(self, parties: Sequence[str]) -> NDArray[np.bool_]:
-        """Which columns belong to these parties, or to the active one."""
-        found = np.zeros(self.grid.n_columns, np.bool_)
-        for owned in self.owned:
-            found[owned.first : owned.last] = owned.party == self.own or owned.party in parties
-        return found
-
-
-def bins_of(grid: Grid) -> NDArray[np.int64]:
-    """How many bins each column has, the one for missing values included."""
-    return np.asarray(grid.n_values + grid.has_missing, np.int64)
-
-
-def run_nodes(params: TreeParams, n_trees: int) -> int:
-    """Nodes that all trees of a run can ask about: the roots, and below one of every two siblings."""
-    return n_trees * params.n_estimators << max(params.max_depth - 1, 0)
-
-
-def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sums that are asked for in each column: its last bin follows from the node's total."""
-    return bins[bins > 1] - 1
 
 
 class VerticalRows:
@@ -211,7 +128,7 @@ class VerticalRows:
         part = self.own.parts[0]
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
-    def _sealed(self, asked: "Asked") -> bytes:
+    def _sealed(self, asked: Asked) -> bytes:
         if asked.plan is None:
             return b""
         values = np.ascontiguousarray(self.own_gradients[asked.tree, asked.rows].astype(np.int64))
@@ -325,50 +242,6 @@ class VerticalRows:
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""
         return self.own.held_out_sums(metric, n_rounds)
-
-
-class Asked(NamedTuple):
-    """The rows that are sealed for a step, and the nodes asked about among them; both sides make it alike.
-
-    A cipher that seals anew for every level has just the rows of these nodes, node after node. One that seals once has
-    all rows of all trees that count, and the nodes name theirs among them.
-    """
-
-    plan: RowsPlan | None
-    """None where there is no row to seal."""
-    tree: NDArray[np.int64]
-    rows: NDArray[np.uint32]
-    nodes: shapes.Nodes
-    once: bool
-
-    @classmethod
-    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
-        """What is sealed and asked for at these nodes."""
-        sizes, rows = part.sizes(nodes), part.rows(nodes)
-        tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
-        if once:
-            whole = np.sort(part.orders[0])
-            places = np.searchsorted(whole, rows) + tree * len(whole)
-            n_trees = len(part.orders)
-            among = shapes.Nodes(places, among.starts)
-            tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
-        if not len(rows):
-            return cls(None, tree, rows, among, once)
-        plan = RowsPlan(
-            rows=len(rows),
-            bounds=(begin.bound, begin.bound),
-            groups=begin.groups,
-            columns=begin.columns,
-            nodes=len(sizes),
-            most_rows=0 if once else int(sizes.max()),
-            run_sums=begin.run_sums,
-            by_holder=True,
-        )
-        return cls(plan, tree, rows, among, once)
-
-    def sealed_now(self, level: int) -> bool:
-        """Whether rows are sealed for this step, or were for the first of the tree."""
-        return level == 0 or not self.once
 
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:

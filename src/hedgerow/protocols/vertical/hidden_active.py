@@ -46,9 +46,10 @@ from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.blame import answer_of
 from hedgerow.protocols.session.group import ROOM, PartyGroup
-from hedgerow.protocols.vertical.active import NOBODY, AllColumns, Asks, VerticalRows
+from hedgerow.protocols.vertical.active import NOBODY, Asks, VerticalRows
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part

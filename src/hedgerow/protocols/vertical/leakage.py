@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import RunError
-from hedgerow.protocols.vertical.active import AllColumns, bins_of
+from hedgerow.protocols.vertical.columns import AllColumns, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 

@@ -27,11 +27,12 @@ from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.active import AllColumns, Asks, VerticalRows, run_nodes
+from hedgerow.protocols.vertical.active import Asks, VerticalRows
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.columns import AllColumns, run_nodes
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
