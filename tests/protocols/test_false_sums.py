@@ -20,7 +20,7 @@ from hedgerow.protocols.vertical.columns import Asked
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.hidden_sizes import sums_plan
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
-from hedgerow.protocols.vertical.passive_run import PassiveTable
+from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees import grow
 
 AT_THE_CUT = "'party2' gave sums of a cut that are not those of the rows that it says go left"

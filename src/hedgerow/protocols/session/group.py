@@ -3,13 +3,14 @@
 Sees in the clear.  Whatever the parties answer; what that is, each conversation says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, Request
 from hedgerow.corridor.wire import MOST_SMALL, Corridor
-from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.errors import CipherError, ParameterError, PartyLost, ProtocolError
 from hedgerow.protocols.session.participants import enough
 
 ROOM = 4096
@@ -23,6 +24,15 @@ def expected(answer: Answer, kind: type[A], party: str) -> A:
     if not isinstance(answer, kind):
         raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where {kind.__name__} was asked for.")
     return answer
+
+
+@contextmanager
+def answer_of(party: str) -> Iterator[None]:
+    """What is wrong with a sealed answer is said with the name of the party that gave it."""
+    try:
+        yield
+    except (CipherError, ParameterError) as error:
+        raise CipherError(f"Party {party!r} answered what cannot be used. {error}") from None
 
 
 class PartyGroup:

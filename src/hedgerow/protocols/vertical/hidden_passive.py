@@ -30,7 +30,8 @@ from hedgerow.privacy.shapes import Selection
 from hedgerow.protocols.told_nodes import check_places
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.vertical.passive_rows import OFF_GRID, Giving
-from hedgerow.protocols.vertical.passive_run import PassiveRun, PassiveTable
+from hedgerow.protocols.vertical.passive_run import PassiveRun
+from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.splits import Cuts, Nodes
 
 REFUSED = "The plan of this run hides which rows share a node; the active party asks in a way that tells it."

@@ -28,7 +28,8 @@ from hedgerow.protocols.vertical.disclosures import GAVE, DisclosureCounter, Giv
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.kept_cuts import CutStore, grid_digest
 from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
-from hedgerow.protocols.vertical.passive_run import PassiveRun, PassiveTable
+from hedgerow.protocols.vertical.passive_run import PassiveRun
+from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.bins import Grid
 
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"

@@ -27,9 +27,9 @@ from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.active import Asks, VerticalRows
+from hedgerow.protocols.vertical.active import Asks, Talk, VerticalRows
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
-from hedgerow.protocols.vertical.columns import AllColumns, run_nodes
+from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
@@ -118,12 +118,12 @@ def grow(
     What was said in attempts before is compared with what is said in this one.
     """
     plan, task = group.plan, ready.task
-    n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
+    done = 0 if before is None else before.n_trees // task.loss.n_trees
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, group.present)
 
-    rows = _rows(group, ready, joint, n_trees, (done, asks, said))
+    rows = _rows(group, ready, joint, done, asks, said or SaidBefore())
     if learnt is not None:
         learnt.follow(joint)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
@@ -133,13 +133,13 @@ def grow(
         growth,
         plan.params,
         ready.fixed.scales,
-        n_trees,
+        task.loss.n_trees,
         ready.stopping,
         callbacks,
-        before,
-        history,
-        kept,
-        rows.number if isinstance(rows, HiddenRows) else None,
+        start=before,
+        resumed=history,
+        kept=kept,
+        sealed=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(id_, plan.active, owned)
@@ -149,14 +149,10 @@ def grow(
     return model
 
 
-def _rows(
-    group: PartyGroup, ready: Ready, joint: AllColumns, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
-) -> VerticalRows:
+def _rows(group: PartyGroup, ready: Ready, joint: AllColumns, done: int, asks: Asks, said: SaidBefore) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    params, talks = group.plan.params, (group, ready.rows, joint, cipher_of(group.plan))
-    if group.plan.hidden_rows:
-        return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
-    return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
+    talk = Talk(group, cipher_of(group.plan), asks, said)
+    return (HiddenRows if group.plan.hidden_rows else VerticalRows)(talk, ready.rows, joint, group.plan.params, done)
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:
