@@ -223,8 +223,9 @@ class _Run:
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        more = (self.state.model, self.state.learnt, self.said)
-        return vertical_run.grow(group, ready, joint, driver.callbacks, before, history, kept, *more)
+        id_, learnt, said = self.state.model, self.state.learnt, self.said
+        how = (driver.callbacks, before, history, kept)
+        return vertical_run.grow(group, ready, joint, *how, id_=id_, learnt=learnt, said=said)
 
     def _say_farewell(self, group: SummingGroup, model: Model) -> None:
         try:

@@ -130,6 +130,7 @@ class OwnNames:
         self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, counts.journal, tell, note
         self.alignment, self.keeps = Alignment(plan, name, COLUMNS, threads, counts, tell), keeps
         self.common = self._recalled()
+        self.secrets: Mapping[int, bytes] = {}
 
     def _recalled(self) -> tuple[Column, ...] | None:
         """What a process before this one found, if it was settled: a run that goes on often need not align again."""

@@ -46,6 +46,7 @@ class Ring:
     def __init__(self, group: PartyGroup, own: Own) -> None:
         self.group, self.own = group, own
         self.names, self.active = group.plan.names, group.plan.active
+        self.sizes: list[int] = []
 
     def align(self, held_out: bool, what: str = "") -> Learnt | None:
         """What becomes known here: sizes, how many ids any parties share, and which own rows all have.

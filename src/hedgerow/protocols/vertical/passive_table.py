@@ -56,7 +56,8 @@ class PassiveTable:
         by_column = rows.matrix.by_column
         codes = by_column if by_column.size else _native.columns_of(rows.matrix, threads)
         own_codes = codes[np.flatnonzero(n_bins > 1)]
-        return cls(rows, held_out, found[0], own_codes, wanted(n_bins), params, cipher_of(plan), threads)
+        cipher = cipher_of(plan)
+        return cls(rows, held_out, found[0], own_codes, wanted(n_bins), params=params, cipher=cipher, threads=threads)
 
     @property
     def n_sums(self) -> int:
