@@ -9,7 +9,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import Asking, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.transports.inproc import InProcess
 
 

@@ -164,7 +164,7 @@ def counted(monkeypatch=None):
         monkeypatch.setattr(CutPlaces, "room", lambda *_: 0)
     fed, _ = federation(min_child_rows=9, protection="lattice", n_estimators=2)
     state = fed.run(notes_bins=True)[1]
-    carried = {name: party.passive.carried for name, party in fed.parties.items()}
+    carried = {name: party.passive.run.given.bits for name, party in fed.parties.items()}
     assert {name: bits for name, (_, bits) in state.learnt.opened.items()} == carried
     return fed, carried
 

@@ -61,7 +61,7 @@ class LabelParty:
         party = self
 
         def summed(rows, begun, request, step):
-            plan = sums_plan(begun, rows.hidden, request.level, step, rows.n_counted)
+            plan = sums_plan(begun, rows.hidden, request.level, step, rows.now.n_counted)
             return m.SealedSums(party.sums(rows, request, plan))
 
         def sides(rows, request):
@@ -73,7 +73,7 @@ class LabelParty:
         monkeypatch.setattr(HiddenPassiveRows, "hidden_sides", sides)
 
     def sums(self, rows, request, plan):
-        ring = rows.public._ring
+        ring = rows.now.public._ring
         self.n = n = int.from_bytes(ring.n.astype("<u8").tobytes(), "little")
         size, width = BITS // 4, rows_packing(plan, BITS).blocks[0][0]
         data = request.sealed_gradients[HEAD.size :]
@@ -93,7 +93,7 @@ class LabelParty:
             told[target] = Sealed.known(self.n, k >> i & 1)
         width = slots_packing(plan, BITS, 1).blocks[0][0]
         packed = total(side * (1 << i * width) for i, side in enumerate(told))
-        return self._encoded(rows.public._ring, SLOTS, plan, (1, 1), packed)
+        return self._encoded(rows.now.public._ring, SLOTS, plan, (1, 1), packed)
 
     def _encoded(self, ring, kind, plan, sizes, sealed):
         head = HEAD.pack(MARK, VERSION, kind, BITS, ring.name, plan_digest(plan), 1, *sizes, 1)
@@ -127,7 +127,7 @@ def test_a_passive_party_takes_a_key_for_sides_once_in_a_round(change):
     fed = Federation(federation()[0].tables, params_of(n_estimators=1, max_depth=2), Goal(), **PLAN)
     request, party = until(fed, step(m.AskHiddenSides, 0, 1)), fed.parties["party2"]
     if change(b"a key"):
-        party.passive.public_for_sides = party.passive.public
+        party.passive.now.public_for_sides = party.passive.now.public
     changed = msgspec.structs.replace(request, public_key=change(request.public_key))
     refuses(party, changed, "gives no key for sides, or another in the middle of a round")
 

@@ -15,12 +15,12 @@ from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.lattice import wire as lattice_wire
 from hedgerow.privacy.shapes import Selection
 from hedgerow.privacy.unencrypted.values import HEAD, ClearRows
-from hedgerow.protocols.vertical.active import Asked
+from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
+from hedgerow.protocols.vertical.columns import Asked
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.hidden_sizes import sums_plan
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
-from hedgerow.protocols.vertical.sum_checks import ClaimedSums
+from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees import grow
 
 AT_THE_CUT = "'party2' gave sums of a cut that are not those of the rows that it says go left"
@@ -131,19 +131,19 @@ def attack(monkeypatch, reader):
         codes = np.full((2**TOGETHER - 1, plan.rows), 255, np.uint8)
         if request.level == 0:
             codes, sealed = reader.codes(order, request.round), larger(sealed)
-        return self.public.group_sums(sealed, Selection(codes, self.widths), nodes).encode()
+        return self.now.public.group_sums(sealed, Selection(codes, self.run.table.widths), nodes).encode()
 
     def sums(self, begun, request, nodes):
-        asked = Asked.of(begun, self.parts[0], nodes, self.cipher.seals_once)
+        asked = Asked.of(begun, self.now.parts[0], nodes, self.run.table.cipher.seals_once)
         if asked.sealed_now(request.level):
-            self.sealed_gradients = request.sealed_gradients
-        sealed = self.public.read_rows(self.sealed_gradients, asked.plan)
+            self.now.sealed_gradients = request.sealed_gradients
+        sealed = self.now.public.read_rows(self.now.sealed_gradients, asked.plan)
         return summed(self, sealed, asked.plan, asked.nodes, asked.rows, request)
 
     def hidden_sums(self, begun, request, now):
-        plan = sums_plan(begun, self.hidden, request.level, now, self.n_counted)
-        sealed = self.public.read_rows(request.sealed_gradients, plan)
-        return m.SealedSums(summed(self, sealed, plan, self.everybody, self.parts[0].orders[0], request))
+        plan = sums_plan(begun, self.hidden, request.level, now, self.now.n_counted)
+        sealed = self.now.public.read_rows(request.sealed_gradients, plan)
+        return m.SealedSums(summed(self, sealed, plan, self.now.everybody, self.now.parts[0].orders[0], request))
 
     monkeypatch.setattr(PassiveRows, "_sealed_sums", sums)
     monkeypatch.setattr(HiddenPassiveRows, "_summed", hidden_sums)
@@ -226,22 +226,22 @@ def lying(monkeypatch, fed, party, lie):
 
 def other_rows(rows, request, opened):
     """Its sums are those of rows, but not of those whose sides it tells: its first column's bins in another order."""
-    first = slice(0, int(rows.widths[0]))
+    first = slice(0, int(rows.run.table.widths[0]))
     opened[:, first] = opened[:, first][:, ::-1].copy()
 
 
 def impossible(rows, request, opened):
     """A column that can never be cut, for nothing weighs anything in it, with more than all gradients there are."""
-    first = slice(0, int(rows.widths[0]))
+    first = slice(0, int(rows.run.table.widths[0]))
     opened[:, first] = 0
-    opened[:, 0, 0] = rows.begun.bound * rows.own.matrix.n_rows
+    opened[:, 0, 0] = rows.run.begun.bound * rows.run.table.own.matrix.n_rows
 
 
 def elsewhere(rows, request, opened):
     """Below its cut a unit of a hessian lies just behind the cut, where it changes no cut that is to come."""
-    if request.level == 1 and rows.cuts:
-        cut = rows.cuts[0]
-        behind = int(rows.widths[: cut.column[0]].sum() + cut.bin[0]) + (request.nodes.node[0] == 1)
+    if request.level == 1 and rows.run.cuts:
+        cut = rows.run.cuts[0]
+        behind = int(rows.run.table.widths[: cut.column[0]].sum() + cut.bin[0]) + (request.nodes.node[0] == 1)
         before = behind - 1 if request.nodes.node[0] == 1 else behind + 1
         opened[0, before, 1] -= 1
         opened[0, behind, 1] += 1
@@ -327,7 +327,7 @@ def choosy(monkeypatch, fed):
 
     def allowed(self, nodes):
         bits, rows = honest(self, nodes)
-        if (self.round, self.level) == (1, 1) and not vars(self).setdefault("lied", False):
+        if (self.run.round, self.now.level) == (1, 1) and not vars(self).setdefault("lied", False):
             self.lied, some = True, np.unpackbits(bits, count=self.places.n_bits, bitorder="little")
             some[self.places.column[np.concatenate([self.places.either, self.places.beside])] == 0] = 0
             bits = np.packbits(some, bitorder="little")
@@ -393,15 +393,15 @@ def test_they_would_be_to_who_does_not_remember_columns(monkeypatch):
 
 def emptied(monkeypatch, fed):
     """It lies, goes away, and is back with columns that cannot be cut, so that nobody asks for what it made up."""
-    honest = PassiveRows.describe
+    honest = PassiveTable.describe
 
     def describe(self):
-        told = honest(self)
-        if vars(self).get("lied"):
+        told, rows = honest(self), fed.parties["party2"].passive
+        if rows is not None and rows.run.table is self and vars(rows).get("lied"):
             told = m.OwnColumns(np.ones_like(told.n_values), np.zeros_like(told.has_missing), told.categorical)
         return told
 
-    monkeypatch.setattr(PassiveRows, "describe", describe)
+    monkeypatch.setattr(PassiveTable, "describe", describe)
     lying(monkeypatch, fed, "party2", once)
 
 

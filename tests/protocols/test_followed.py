@@ -12,6 +12,7 @@ from hedgerow.corridor.wire import decode_request, encode
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.horizontal import checks as followed
 from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, Asked, asked_by
+from hedgerow.protocols.told_nodes import ToldNodes
 from hedgerow.trees.bins import Grid
 
 replace = msgspec.structs.replace
@@ -26,8 +27,8 @@ def begun(kind=m.AskHistograms, level=1):
 
 def counted(monkeypatch):
     """Notes every check of what was told."""
-    checks, made = [], followed.ToldTrees.checked
-    monkeypatch.setattr(followed.ToldTrees, "checked", lambda self, *told: checks.append(told) or made(self, *told))
+    checks, made = [], ToldNodes.step
+    monkeypatch.setattr(ToldNodes, "step", lambda self, *told, **more: checks.append(told) or made(self, *told, **more))
     return checks
 
 
@@ -107,7 +108,7 @@ def test_nobody_can_change_what_others_share():
     told = decode_request(frame)
     place = parties[0].steps.growing.place
     cuts = place.cuts[0]
-    shared = [place.status, place.sizes, *cuts.nodes, *cuts[1:], told.nodes.tree, told.nodes.node]
+    shared = [place.nodes.status, place.nodes.sizes, *cuts.nodes, *cuts[1:], told.nodes.tree, told.nodes.node]
     for array in shared:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0

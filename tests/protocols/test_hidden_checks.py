@@ -64,7 +64,7 @@ def test_the_key_stays_the_same_in_a_round():
 def test_a_level_of_other_nodes_than_it_can_have_is_refused():
     party, request = stopped(step(m.AskHiddenSums, 0, 1))
     party.passive.hidden = hidden_sizes.HiddenSizes(2, 2, 2, party.passive.hidden.n_rows)
-    party.passive.to_come = list(party.passive.hidden.steps(1, party.passive.n_counted))
+    party.passive.now.to_come = list(party.passive.hidden.steps(1, party.passive.now.n_counted))
     refuses(party, request, "do not fit the key, the plan or the layout", CipherError)
 
 
@@ -111,10 +111,10 @@ def test_a_level_is_not_cut_a_second_time():
 
 def test_no_more_is_given_than_the_run_was_to_open():
     party, request = stopped(step(m.AskHiddenSums, 0, 1))
-    party.passive.returned = party.passive.begun.run_sums
+    party.passive.run.given.sums = party.passive.run.begun.run_sums
     refuses(party, request, "more sums than the run was to open", PrivacyError)
     party, request = stopped(step(m.AskHiddenSides, 0, 1))
-    party.passive.told_sides = 1 << 62
+    party.passive.run.given.sides = 1 << 62
     refuses(party, request, "more sides than the run was to open", PrivacyError)
 
 
@@ -123,7 +123,7 @@ def test_a_refused_step_gives_nothing_and_the_round_has_to_begin_again():
     rows = "sealed_gradients"
     for level, bad in ((0, {"public_key": b"no key"}), (0, {rows: b"no rows"}), (1, {rows: b""})):
         party, request = stopped(step(m.AskHiddenSums, 0, level))
-        begun = party.passive.begun
+        begun = party.passive.run.begun
         with pytest.raises(CipherError):
             party.answer(encode(replace(request, **bad)))
         again = replace(request, public_key=b"") if "public_key" in bad else request
@@ -139,9 +139,9 @@ def test_sizes_that_are_refused_change_nothing():
     """More trees a round would allow more cuts, and more sides."""
     party, request = stopped(step(m.AskHiddenSides, 0, 1))
     rows, before = party.passive, party.passive.hidden
-    rows.terms = dc_replace(rows.terms, most_trees=10)
+    rows.run.terms = dc_replace(rows.run.terms, most_trees=10)
     with pytest.raises(ProtocolError, match="not those of the plan"):
-        rows.begin(replace(rows.begun, n_trees=10))
+        rows.begin(replace(rows.run.begun, n_trees=10))
     assert rows.hidden == before
     assert party.answer(encode(request))
 
@@ -157,7 +157,7 @@ def test_a_number_may_carry_the_sides_of_a_row_at_every_cut_and_all_of_them_are_
         patch.setattr(Lattice, "new_key", new_key)
         party, _ = stopped(step(m.AskHiddenSides, 0, 2))
     rows = party.passive
-    n_rows, before = rows.hidden.n_rows, rows.told_sides
+    n_rows, before = rows.hidden.n_rows, rows.run.given.sides
     column, bins = np.zeros(2, np.int32), np.array([0, 2], np.int32)
     cuts = m.HiddenCuts(column, bins, np.zeros(2, np.bool_), np.array([1, 0, 0, 0, 7, 0, 0, 0], np.uint64))
     plan = dc_replace(hidden_sizes.sides_plan(rows.hidden, n_rows, 2), bound=2, most_sum=3)
@@ -166,9 +166,9 @@ def test_a_number_may_carry_the_sides_of_a_row_at_every_cut_and_all_of_them_are_
         sealed = keys[-1].seal_slots(np.tile(np.array([1, 2]), (n_rows, 1)), plan).encode()
         answer = decode_answer(party.answer(encode(m.AskHiddenSides(0, 2, cuts, sealed))), 1 << 30)
     read = keys[-1].public.read_slots(answer.sealed_sides, plan, 1, 1)
-    codes = rows.own.matrix.by_column[0] if rows.own.matrix.by_column.size else rows.own_codes[0]
+    codes = rows.run.table.own_codes[0]
     np.testing.assert_array_equal(keys[-1].open_slots(read)[:, 0], (codes <= 0) + 2 * (codes <= 2))
-    assert rows.told_sides - before == 2 * n_rows
+    assert rows.run.given.sides - before == 2 * n_rows
 
 
 @given(st.data())
@@ -255,8 +255,8 @@ def test_sides_are_counted_over_processes():
     plan = {"method": "vertical", "active": "party1", "protection": "lattice", "hidden_rows": True}
     fed = Federation(parties, TINY, logs={"party2": MemoryLog()}, **plan)
     until(fed, lambda r: isinstance(r, m.EndRound))
-    told = fed.parties["party2"].passive.told_sides
+    told = fed.parties["party2"].passive.run.given.sides
     assert told > 0
     fed.restart("party2")
     until(fed, lambda r: isinstance(r, m.BeginSealed), State(attempt=5))
-    assert fed.parties["party2"].passive.told_sides == told
+    assert fed.parties["party2"].passive.run.given.sides == told

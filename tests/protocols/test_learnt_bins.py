@@ -73,7 +73,7 @@ def test_what_is_noted_while_others_work_is_what_would_be_noted_at_once(lost, mo
 def true_bins(fed):
     """The bins of all passive columns, as only their owners know them: columns x rows."""
     owners = [fed.parties[name].passive for name in ("party2", "party3")]
-    return np.concatenate([owner.own.matrix.by_column for owner in owners])
+    return np.concatenate([owner.run.table.own.matrix.by_column for owner in owners])
 
 
 def right(learnt, fed, possible):
@@ -179,4 +179,4 @@ def test_a_column_that_cannot_be_cut_has_nothing_to_tell():
 def test_opened_sums_are_counted_by_party(deep):
     fed, _, learnt = deep
     owners = {name: fed.parties[name].passive for name in ("party2", "party3")}
-    assert learnt.opened == {name: (owner.returned, owner.carried) for name, owner in owners.items()}
+    assert learnt.opened == {name: (owner.run.given.sums, owner.run.given.bits) for name, owner in owners.items()}

@@ -57,7 +57,7 @@ def test_it_still_knows_after_its_process_was_killed(tmp_path):
     fed.model()
     kept, rows = CutsFile(tmp_path / "cuts", b"plan").read(), fed.parties["party2"].passive
     assert len(kept) == PARAMS.n_estimators
-    for own, told in zip(kept, rows.kept, strict=True):
+    for own, told in zip(kept, rows.run.kept, strict=True):
         assert [after.tolist() for after in own.after] == [after.tolist() for after in told.after]
 
 

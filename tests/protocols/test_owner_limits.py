@@ -13,7 +13,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PolicyError
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.vertical.terms import Terms
+from hedgerow.protocols.vertical.disclosures import Terms
 
 HIDDEN = {"hidden_rows": True, "protection": "lattice"}
 
@@ -27,8 +27,8 @@ def given(**plan):
     """The sides and bits that a whole run takes of party 2 and party 3, the more of each."""
     fed = federation(**plan)
     fed.model()
-    rows = [party.passive for party in fed.parties.values()]
-    return {"most_sides": max(r.told_sides for r in rows), "most_bits": max(r.carried for r in rows)}
+    rows = [party.passive.run.given for party in fed.parties.values()]
+    return {"most_sides": max(r.sides for r in rows), "most_bits": max(r.bits for r in rows)}
 
 
 @pytest.mark.parametrize("plan", [{}, HIDDEN], ids=["shown", "hidden"])
@@ -52,13 +52,13 @@ def test_what_processes_before_have_given_counts_where_there_is_a_log(logged):
     logs = {name: MemoryLog() for name in ("party2", "party3")} if logged else None
     fed = federation(logs=logs)
     until(fed, lambda r: isinstance(r, m.AskSealedSums) and r.round == 1)
-    before = fed.parties["party3"].passive
-    assert before.carried
-    assert before.told_sides
+    before = fed.parties["party3"].passive.run.given
+    assert before.bits
+    assert before.sides
     fed.restart("party3")
     until(fed, lambda r: isinstance(r, m.BeginSealed), State(attempt=1))
-    after = fed.parties["party3"].passive
-    assert (after.carried, after.told_sides) == ((before.carried, before.told_sides) if logged else (0, 0))
+    after = fed.parties["party3"].passive.run.given
+    assert (after.bits, after.sides) == ((before.bits, before.sides) if logged else (0, 0))
 
 
 def many_classes(n):

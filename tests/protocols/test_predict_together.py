@@ -352,7 +352,7 @@ def test_answers_of_a_wrong_size_or_kind_are_refused_by_name(made, rows, monkeyp
     with pytest.raises(ProtocolError, match=r"Party 'party[23]' did not tell which way the rows go"):
         Prediction(*made, rows).leaves()
     monkeypatch.setattr(Answering, "_ways", lambda *_: Done())
-    with pytest.raises(ProtocolError, match=r"Party 'party[23]' did not tell which way the rows go"):
+    with pytest.raises(ProtocolError, match=r"Party 'party[23]' answered Done where Sides was asked for"):
         Prediction(*made, rows).leaves()
     monkeypatch.setattr(Answering, "_known", lambda *_: Known(np.zeros(1, np.uint8)))
     with pytest.raises(ProtocolError, match=r"Party 'party[23]' did not tell which of the rows it has"):

@@ -14,7 +14,6 @@ from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.vertical import hidden_sizes
 from hedgerow.protocols.vertical import passive as passive_side
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
-from hedgerow.protocols.vertical.request_sizes import most_request
 
 BESIDE = 3 << 20
 """Bytes of a public key and of lists of nodes, with room to spare."""
@@ -64,7 +63,7 @@ def test_a_longer_request_is_refused_before_it_is_read(run, monkeypatch):
     fed = federation(run, n_estimators=2)
     kind = m.AskHiddenSums if run == "hidden" else m.AskSealedSums
     request, party = until(fed, step(kind, 0, 1)), fed.parties["party2"]
-    long = encode(request) + bytes(BESIDE + most_request(party.passive))
+    long = encode(request) + bytes(BESIDE + party.passive.most_request)
     with pytest.raises(ProtocolError, match="bytes where the plan allows"):
         party.answer(long)
 

@@ -18,8 +18,9 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.vertical.active import NO_MOVES, Asked
-from hedgerow.protocols.vertical.passive_rows import REPEATS
+from hedgerow.protocols.vertical.active import NO_MOVES
+from hedgerow.protocols.vertical.columns import Asked
+from hedgerow.protocols.vertical.passive_run import REPEATS
 from hedgerow.run.folder import manifest
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Nodes
@@ -104,7 +105,7 @@ class Attacker:
         sealed = self.secret.seal_rows(numbered[asked.rows], asked.plan).encode()
         key = self.secret.public.encode() if level == 0 else b""
         answer = self.say(m.AskSealedSums(round_, level, moves, m.NodeList(*nodes), key, sealed))
-        sums = self.secret.public.read_sums(answer.sealed_sums, asked.plan, int(self.passive.widths.sum()))
+        sums = self.secret.public.read_sums(answer.sealed_sums, asked.plan, int(self.passive.run.table.widths.sum()))
         opened = self.secret.open_sums(sums)
         self.sums += opened.size
         for node, channels in enumerate(named):
@@ -113,18 +114,18 @@ class Attacker:
 
     def _decode(self, sums, rows):
         """A row is in the bin whose sum has its power of two, or else in the last, which nobody sums."""
-        ends = np.cumsum(self.passive.widths)
+        ends = np.cumsum(self.passive.run.table.widths)
         for power, row in enumerate(rows):
             at = np.flatnonzero(sums >> power & 1)
             self.read[int(row)] = [
                 next((int(b - a) for b in at if a <= b < e), int(e - a))
-                for a, e in zip(ends - self.passive.widths, ends, strict=True)
+                for a, e in zip(ends - self.passive.run.table.widths, ends, strict=True)
             ]
 
     @property
     def bits(self):
         """What was read, in bits."""
-        return len(self.read) * sum(log2(width + 1) for width in self.passive.widths)
+        return len(self.read) * sum(log2(width + 1) for width in self.passive.run.table.widths)
 
     @property
     def given(self):
@@ -141,11 +142,11 @@ def attacker():
 
 def needed(passive):
     """The sums that all trees of the plan need."""
-    return 2 * int(passive.widths.sum()) * PARAMS.n_estimators << (PARAMS.max_depth - 1)
+    return 2 * int(passive.run.table.widths.sum()) * PARAMS.n_estimators << (PARAMS.max_depth - 1)
 
 
 def test_the_attack_reads_true_bins_but_no_more_bits_than_the_owners_manifest_says(attacker):
-    true = {row: attacker.passive.own_codes[:, row].tolist() for row in attacker.read}
+    true = {row: attacker.passive.run.table.own_codes[:, row].tolist() for row in attacker.read}
     assert attacker.read == true
     assert len(attacker.read) > 2 * POWERS
     assert attacker.sums == attacker.given["sums"]
@@ -163,7 +164,7 @@ def test_growing_the_last_tree_again_and_again_ends_when_twice_the_sums_of_the_p
     # A new process of the party counts on.
     attacker.fed.restart("party2")
     attacker.begin = attacker.join(State(attempt=5))
-    assert attacker.passive.returned == attacker.sums
+    assert attacker.passive.run.given.sums == attacker.sums
     with pytest.raises(PrivacyError, match="asks for more sums than the run was to open"):
         attacker.trees(range(PARAMS.n_estimators))
     assert attacker.sums <= most
@@ -187,7 +188,7 @@ def test_without_a_count_the_attack_goes_on():
     attacker.trees(range(PARAMS.n_estimators))
     again = msgspec.structs.replace(attacker.begin, done=PARAMS.n_estimators - 1)
     while len(attacker.read) < N and attacker.sums < 100 * needed(attacker.passive):
-        attacker.passive.returned = 0
+        attacker.passive.run.given.sums = 0
         attacker.trees([PARAMS.n_estimators - 1], again)
     assert len(attacker.read) == N
     assert attacker.sums > REPEATS * needed(attacker.passive)
@@ -196,10 +197,10 @@ def test_without_a_count_the_attack_goes_on():
 def test_a_beginning_that_is_refused_changes_nothing():
     attacker = Attacker()
     attacker.say(attacker.begin)
-    before = attacker.passive.most_sums
+    before = attacker.passive.run.most_sums
     with pytest.raises(HedgerowError, match="sizes"):
         attacker.say(msgspec.structs.replace(attacker.begin, n_trees=10**6, run_sums=1 << 60))
-    assert attacker.passive.most_sums == before == REPEATS * needed(attacker.passive)
+    assert attacker.passive.run.most_sums == before == REPEATS * needed(attacker.passive)
 
 
 def test_the_sizes_of_the_run_stay_when_a_party_is_started_again():
@@ -209,7 +210,7 @@ def test_the_sizes_of_the_run_stay_when_a_party_is_started_again():
     attacker.join(State(attempt=5))
     with pytest.raises(ProtocolError, match="changes the sizes of the run"):
         attacker.say(msgspec.structs.replace(attacker.begin, n_trees=2, run_sums=1 << 40))
-    assert attacker.passive.begun is None
+    assert attacker.passive.run.begun is None
 
 
 def test_no_tree_but_the_last_is_grown_again():
@@ -229,4 +230,4 @@ def test_roots_that_are_cut_again_and_again_end_when_twice_the_sides_of_the_plan
         attacker.cut_the_root()
     attacker.fed.restart("party2")
     attacker.join(State(attempt=5))
-    assert attacker.passive.told_sides == most * N
+    assert attacker.passive.run.given.sides == most * N

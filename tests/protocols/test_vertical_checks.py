@@ -133,7 +133,7 @@ def test_a_node_is_summed_once():
 
 def test_no_more_sums_are_given_than_the_run_was_to_open():
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    party.passive.returned = party.passive.begun.run_sums
+    party.passive.run.given.sums = party.passive.run.begun.run_sums
     refuses(party, request, "more sums than the run was to open", PrivacyError)
 
 
@@ -210,7 +210,7 @@ def test_a_run_begins_with_sizes_that_fit(change, match):
 
 def test_a_run_goes_on_only_with_the_same_sizes_and_after_the_last_trees():
     party, request = stopped(lambda r: isinstance(r, m.KeepPart))
-    begun = party.passive.begun
+    begun = party.passive.run.begun
     refuses(party, replace(begun, done=2, columns=begun.columns + 1), "changes the sizes")
     refuses(party, replace(begun, done=0), "trees that this party did not help to grow")
     assert party.answer(encode(replace(begun, done=1)))
@@ -229,7 +229,7 @@ def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
     party.answer(encode(request))
     refuses(party, request, LOWEST)
     party, moved = stopped(step(m.AskSealedSums, 0, 1))
-    assert party.passive.told
+    assert party.passive.now.told
     other = replace(moved.moves, left=changed(moved.moves.left, 0, int(moved.moves.left[0]) ^ 1))
     refuses(party, replace(moved, moves=other), "otherwise than this party told")
 
@@ -237,10 +237,10 @@ def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
 def test_a_round_ends_with_a_step_that_was_refused_half_way_and_can_begin_again():
     """Rows may have been moved by then: the same step once more would not be the same."""
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    begun, first = party.passive.begun, stopped(step(m.AskSealedSums, 0, 0))[1]
-    party.passive.terms = dc_replace(party.passive.terms, fewest_rows=10**6)
+    begun, first = party.passive.run.begun, stopped(step(m.AskSealedSums, 0, 0))[1]
+    party.passive.run.terms = dc_replace(party.passive.run.terms, fewest_rows=10**6)
     refuses(party, request, "fewer rows than this party's policy allows", PrivacyError)
-    party.passive.terms = dc_replace(party.passive.terms, fewest_rows=1)
+    party.passive.run.terms = dc_replace(party.passive.run.terms, fewest_rows=1)
     for more in (request, m.EndRound(0), stopped(step(m.AskSides, 0, 1))[1]):
         refuses(party, more, "after a step that this party refused")
     party.answer(encode(begun))

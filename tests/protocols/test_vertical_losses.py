@@ -173,7 +173,7 @@ def test_those_who_remain_accept_smaller_sizes_only_where_the_plan_lets_parties_
     fed = vertical(on_loss)
     fed.model()
     party = fed.parties["party3"]
-    begun = party.passive.begun
+    begun = party.passive.run.begun
     groups, a_group = begun.groups + change, begun.run_sums // begun.groups
     request = msgspec.structs.replace(begun, done=4, groups=groups, run_sums=groups * a_group)
     if fits:

@@ -94,9 +94,9 @@ def test_after_such_a_refusal_no_other_cut_can_be_tried_and_the_sides_count_as_t
     _, enough = asked_for(40)
     refuses(party, few, FEW, PrivacyError)
     rows = party.passive
-    assert rows.told_sides == rows.own.matrix.n_rows
+    assert rows.run.given.sides == rows.run.table.own.matrix.n_rows
     refuses(party, enough, "after a step that this party refused")
-    rows.underway = False  # the sabotage: nothing else keeps it from being told
+    rows.run.underway = False  # the sabotage: nothing else keeps it from being told
     assert party.answer(encode(enough))
 
 
@@ -108,12 +108,12 @@ def test_the_own_bins_are_merged_until_each_has_enough_rows():
     fine = vertical(params_of(min_cut_rows=1), ALLOW_ALL)
     assert fed.model().forest.n_trees == fine.model().forest.n_trees == PARAMS.n_estimators
     for name, party in fed.parties.items():
-        rows = party.passive
+        rows = party.passive.run.table
         counts = [np.bincount(column, minlength=n) for column, n in zip(rows.own_codes, rows.widths + 1, strict=True)]
         assert min(count.min() for count in counts) >= 25
-        assert rows.grid.n_values.sum() < fine.parties[name].passive.grid.n_values.sum()
+        assert rows.grid.n_values.sum() < fine.parties[name].passive.run.table.grid.n_values.sum()
     told = {h.sender: h.message.n_values for h in fed.of("OwnColumns")}
-    assert all(np.array_equal(told[name], party.passive.grid.n_values) for name, party in fed.parties.items())
+    assert all(np.array_equal(told[name], party.passive.run.table.grid.n_values) for name, party in fed.parties.items())
 
 
 # What outlives the process
@@ -127,14 +127,14 @@ def begun_again(fed):
     """Party 2 in a new process, as far as the columns."""
     fed.restart("party2")
     until(fed, lambda r: isinstance(r, m.BeginSealed), State(attempt=1))
-    return fed.parties["party2"].passive.returned
+    return fed.parties["party2"].passive.run.given.sums
 
 
 @pytest.mark.parametrize("logged", [True, False])
 def test_the_sums_that_were_given_are_counted_by_the_next_process_where_there_is_a_log(logged):
     fed = vertical(TINY, ALLOW_ALL, logs_of(("party2", "party3")) if logged else None)
     until(fed, step(m.AskSealedSums, 0, 1))
-    given = fed.parties["party2"].passive.returned
+    given = fed.parties["party2"].passive.run.given.sums
     assert given > 0
     assert begun_again(fed) == (given if logged else 0)
 

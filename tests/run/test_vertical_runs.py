@@ -411,7 +411,7 @@ def test_half_a_record_of_cuts_is_left_out_and_the_tree_grown_again(tmp_path):
     fed = vertical(TINY)
     own = CutsFile(tmp_path / "cuts", fed.plan.digest)
     fed.model()
-    rounds = fed.parties["party3"].passive.kept
+    rounds = fed.parties["party3"].passive.run.kept
     for one in rounds:
         own.append(one)
     whole = (tmp_path / "cuts").read_bytes()

@@ -47,7 +47,7 @@ class Heard:
 
         def noting(rows, round_):
             start(rows, round_)
-            self.gradients.append(rows.own_gradients[0].copy())
+            self.gradients.append(rows.now.own_gradients[0].copy())
 
         patch.setattr(GrpcTransport, "carry", carrying)
         patch.setattr(VerticalRows, "start_round", noting)

@@ -45,7 +45,7 @@ def gradients_of(patch, **plan):
 
     def noting(self, round_):
         start(self, round_)
-        kept.append(self.own_gradients.copy())
+        kept.append(self.now.own_gradients.copy())
 
     patch.setattr(VerticalRows, "start_round", noting)
     return run(**plan), kept

@@ -12,7 +12,7 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.unencrypted.cipher import Unencrypted
-from hedgerow.protocols.vertical import hidden_active, passive_rows
+from hedgerow.protocols.vertical import hidden_active, passive_table
 from hedgerow.protocols.vertical import train as vertical_run
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
@@ -119,7 +119,7 @@ def test_nobody_can_read_who_is_at_a_node(monkeypatch):
 
 def test_without_encryption_one_could(monkeypatch):
     """The sabotage: the same search finds them."""
-    for place in (vertical_run, passive_rows):
+    for place in (vertical_run, passive_table):
         monkeypatch.setattr(place, "cipher_of", lambda _: Unencrypted())
     fed, needles = members_of(monkeypatch)
     assert [needle for needle in needles if any(needle in one.frame for one in fed.heard)]
@@ -129,7 +129,7 @@ def test_the_active_party_opens_sides_of_the_rows_of_its_nodes_only(monkeypatch)
     opened, sides = [], hidden_active._Members.sides
 
     def noting(self, party, answer):
-        secret = self.rows.secret
+        secret = self.rows.sealing.secret
         told = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
         opened.append((told, self.own_members.sum(axis=1)))
         return sides(self, party, answer)
@@ -148,9 +148,9 @@ def test_a_party_that_tells_sides_of_other_rows_is_found_out(monkeypatch):
         plan = hidden_active.sides_plan(self.hidden, N, len(request.cuts.column))
         ones = np.zeros((N, plan.entries), np.int64)
         ones[:, 0] = 1
-        own = self.public.seal_slots(ones, replace(plan, by_holder=False))
-        forged = self.public.slot_sums(own, np.ones((N, plan.entries), np.bool_))
-        head = forged._head.encode(self.public._slots.mark, plan, 1, 1)
+        own = self.now.public.seal_slots(ones, replace(plan, by_holder=False))
+        forged = self.now.public.slot_sums(own, np.ones((N, plan.entries), np.bool_))
+        head = forged._head.encode(self.now.public._slots.mark, plan, 1, 1)
         return m.HiddenSides(head + forged.encode()[len(head) :])
 
     monkeypatch.setattr(HiddenPassiveRows, "hidden_sides", lying)

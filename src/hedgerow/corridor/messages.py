@@ -586,10 +586,9 @@ class SealedSums(Answer, frozen=True, tag=15):
 
 
 @message(by=PASSIVE, to=ACTIVE)
-class AllowedSums(Answer, frozen=True, tag=56):
+class AllowedSums(SealedSums, frozen=True, tag=56):
     """The same where the plan bounds the rows of a child (`min_child_rows`); of siblings, too, what is said of rows."""
 
-    sealed_sums: Annotated[bytes, sealed("sums of gradients per node, numbered column and bin")]
     allowed: Annotated[U8, clear("per node and place to cut a numbered column, whether both sides have enough rows")]
     counts: Annotated[I64, clear("numbers of rows per node and category of numbered columns of categories")]
 

@@ -24,6 +24,7 @@ refuses the plan. Integers are signed throughout. A sealed thing has no values, 
 plan's parts allow.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol, Self
 
 import numpy as np
@@ -42,6 +43,22 @@ class Sealed(Protocol):
     def encode(self) -> bytes:
         """The wire form: a version, the sizes, the sealed integers."""
         ...
+
+
+class Addable(ABC):
+    """Sealed things that are added as their cipher says."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        return self._combined(other, subtract=False)
+
+    def __sub__(self, other: Self) -> Self:
+        return self._combined(other, subtract=True)
+
+    @abstractmethod
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
+        """The sum or difference; refuses what is of another kind, key or plan, or more parts than the plan allows."""
 
 
 class SealedRows(Sealed, Protocol):

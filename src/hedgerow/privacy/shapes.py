@@ -19,9 +19,16 @@ DISTANCE_BITS = 40
 """What the returns of a whole run tell about the choices, in statistical distance: at most 2 to the minus this."""
 
 
-def _ensure(holds: bool, sentence: str) -> None:
+def ensure(holds: bool, sentence: str) -> None:
+    """Refuses what this side asked for."""
     if not holds:
         raise ParameterError(sentence)
+
+
+def agreed(holds: bool, sentence: str) -> None:
+    """Refuses what came in."""
+    if not holds:
+        raise CipherError(sentence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +60,13 @@ class RowsPlan:
     """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
 
     def __post_init__(self) -> None:
-        _ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
-        _ensure(self.rows >= 1 and self.groups >= 1, "A plan for sums by group needs at least one row and one group.")
-        _ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
-        _ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
-        _ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
+        ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
+        ensure(self.rows >= 1 and self.groups >= 1, "A plan for sums by group needs at least one row and one group.")
+        ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
+        ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
+        ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
         fits = not self.filled or (len(self.filled) == len(self.bounds) and min(self.filled) >= 0)
-        _ensure(fits, "A plan says for each channel how many rows are not zero, or for none.")
+        ensure(fits, "A plan says for each channel how many rows are not zero, or for none.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
         own = self.nodes * self.groups * len(self.bounds) * self.parts
         object.__setattr__(self, "run_sums", max(self.run_sums, own))
@@ -104,12 +111,12 @@ class SlotsPlan:
     """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
 
     def __post_init__(self) -> None:
-        _ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
-        _ensure(self.bound >= 1, "The bound of a plan is the largest absolute value of an entry: at least 1.")
-        _ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
-        _ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
+        ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
+        ensure(self.bound >= 1, "The bound of a plan is the largest absolute value of an entry: at least 1.")
+        ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
+        ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
-        _ensure(0 <= self.most_total <= self._most_of_parts, "All parts of a plan cannot have more than each at most.")
+        ensure(0 <= self.most_total <= self._most_of_parts, "All parts of a plan cannot have more than each at most.")
         object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)
 
@@ -130,12 +137,12 @@ class SlotsPlan:
 
 
 def _ensure_sums(run_sums: int, summand: int, parts: int) -> None:
-    _ensure(run_sums >= 1, "A plan needs the number of integers that the whole run opens: at least 1.")
-    _ensure(summand >= 0 and parts >= 1, "A plan's summand is 0 or more, and its parts are at least 1.")
+    ensure(run_sums >= 1, "A plan needs the number of integers that the whole run opens: at least 1.")
+    ensure(summand >= 0 and parts >= 1, "A plan's summand is 0 or more, and its parts are at least 1.")
 
 
 def _ensure_room(most: int) -> None:
-    _ensure(most <= MOST, "The largest possible sum of this plan does not fit 62 bits; use fewer bits a value.")
+    ensure(most <= MOST, "The largest possible sum of this plan does not fit 62 bits; use fewer bits a value.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +156,9 @@ class Selection:
 
     def __post_init__(self) -> None:
         columns = len(self.widths)
-        _ensure(self.own_codes.dtype == np.uint8, "The codes of a selection are not bytes.")
-        _ensure(self.own_codes.ndim == 2 and self.own_codes.shape[0] == columns >= 1, "A selection has a row a column.")
-        _ensure(bool(np.all((self.widths >= 1) & (self.widths <= 256))), "A column has 1 to 256 wanted groups.")
+        ensure(self.own_codes.dtype == np.uint8, "The codes of a selection are not bytes.")
+        ensure(self.own_codes.ndim == 2 and self.own_codes.shape[0] == columns >= 1, "A selection has a row a column.")
+        ensure(bool(np.all((self.widths >= 1) & (self.widths <= 256))), "A column has 1 to 256 wanted groups.")
 
     @property
     def groups(self) -> int:
@@ -183,11 +190,11 @@ class Nodes:
         sizes = np.diff(self.starts)
         fits = len(self) == plan.nodes and self.starts[0] == 0 and self.starts[-1] == len(self.rows)
         fits = fits and bool(np.all(sizes >= 0)) and sizes.max() <= (plan.most_rows or plan.rows)
-        _ensure(fits, "The nodes are not those of the plan: another number of them, or one with too many rows.")
-        _ensure(self.rows.dtype == np.int64 == self.starts.dtype, "Rows and nodes are not 64-bit integers.")
+        ensure(fits, "The nodes are not those of the plan: another number of them, or one with too many rows.")
+        ensure(self.rows.dtype == np.int64 == self.starts.dtype, "Rows and nodes are not 64-bit integers.")
         inside = not len(self.rows) or (self.rows.min() >= 0 and self.rows.max() < plan.rows)
-        _ensure(bool(inside), "A node names a row that was not sealed.")
-        _ensure(self._distinct(sizes), "A node names a row twice.")
+        ensure(bool(inside), "A node names a row that was not sealed.")
+        ensure(self._distinct(sizes), "A node names a row twice.")
 
     def _distinct(self, sizes: NDArray[np.int64]) -> bool:
         if len(self.rows) < 2 or bool(np.all(self.rows[1:] > self.rows[:-1])):
@@ -198,11 +205,11 @@ class Nodes:
 
 def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tuple[int, ...]) -> None:
     """Refuses integers that are not those of the plan, before any of them is sealed."""
-    _ensure(values.shape == shape, f"The integers to seal are not {shape[0]} rows of {shape[1]} as in the plan.")
-    _ensure(values.dtype == np.int64, "The integers to seal are not 64-bit integers.")
+    ensure(values.shape == shape, f"The integers to seal are not {shape[0]} rows of {shape[1]} as in the plan.")
+    ensure(values.dtype == np.int64, "The integers to seal are not 64-bit integers.")
     lowest, highest = values.min(axis=0), values.max(axis=0)
     inside = np.all(highest <= np.array(bounds)) and np.all(lowest >= -np.array(bounds))
-    _ensure(bool(inside), "An integer to seal is larger than the plan's bound; nothing was sealed.")
+    ensure(bool(inside), "An integer to seal is larger than the plan's bound; nothing was sealed.")
 
 
 def ensure_row_values(values: NDArray[np.int64], plan: RowsPlan) -> None:
@@ -210,7 +217,7 @@ def ensure_row_values(values: NDArray[np.int64], plan: RowsPlan) -> None:
     ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
     if plan.filled:
         fits = np.all(np.count_nonzero(values, axis=0) <= np.array(plan.filled))
-        _ensure(bool(fits), "More rows than the plan allows are not zero; nothing was sealed.")
+        ensure(bool(fits), "More rows than the plan allows are not zero; nothing was sealed.")
 
 
 def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
@@ -222,12 +229,12 @@ def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
         block = values[first : first + SLOT_BLOCK]
         positive = np.maximum(block, 0).sum(axis=1)
         largest = max(int(positive.max()), int((positive - block.sum(axis=1)).max()))
-        _ensure(largest <= plan.most_sum, "Integers of a row can sum to more than the plan allows; nothing was sealed.")
+        ensure(largest <= plan.most_sum, "Integers of a row can sum to more than the plan allows; nothing was sealed.")
 
 
 def ensure_single_entries(plan: SlotsPlan) -> None:
     """Refuses single entries where the plan has sums alone: a filter, or opening what was not summed."""
-    _ensure(not plan.sums_only, "The plan is for sums only; filters and single entries need one without `sums_only`.")
+    ensure(not plan.sums_only, "The plan is for sums only; filters and single entries need one without `sums_only`.")
 
 
 @lru_cache(maxsize=64)
@@ -242,14 +249,14 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
 
 def ensure_not_by_holder(plan: RowsPlan | SlotsPlan) -> None:
     """Refuses to seal with the public key what the key holder alone seals."""
-    _ensure(not plan.by_holder, "The plan lets nobody but the key holder seal; its secret key is needed.")
+    ensure(not plan.by_holder, "The plan lets nobody but the key holder seal; its secret key is needed.")
 
 
 def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -> None:
     """Refuses a summand that is not the plan's."""
-    _ensure(plus.shape == shape and plus.dtype == np.int64, "The summand does not have the shape of the sums.")
+    ensure(plus.shape == shape and plus.dtype == np.int64, "The summand does not have the shape of the sums.")
     inside = not plus.size or (plus.min() >= -summand and plus.max() <= summand)
-    _ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
+    ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
 
 
 def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...]) -> None:

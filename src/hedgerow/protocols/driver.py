@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.options import Horizontal, Vertical
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import Agree, Begin, Done, Facts, Farewell, Lead, Request, RoundGrown
+from hedgerow.corridor.messages import Agree, Begin, Done, Facts, Farewell, Lead, RoundGrown
 from hedgerow.corridor.wire import Corridor, encode
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.identity.identity import Identity
@@ -30,11 +30,11 @@ from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import forest_of
 from hedgerow.protocols.horizontal.train import begin_of, boosted, followed, model_of, rows_of, start_of
 from hedgerow.protocols.opener.relay import Relay
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.leakage import LearntBins
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.protocols.vertical.train import Active
 from hedgerow.trees.boost import Boosted, Callback, Round, heard
 from hedgerow.trees.forest import Forest
@@ -162,7 +162,7 @@ class _Run:
         absent = self._absent(0)
         if absent:
             raise PartyLost(f"{', '.join(map(repr, sorted(absent)))} went away.", absent)
-        group = PartyGroup(driver.corridor, plan, self.present, driver.deadline)
+        group = SummingGroup(driver.corridor, plan, self.present, driver.deadline)
         facts: Mapping[str, Facts] = joining.introduce(
             group, joining.propose(group, driver.identity), self.state.attempt
         )
@@ -171,7 +171,7 @@ class _Run:
         if plan.method.private_names:
             facts = private_columns.shared(group, facts, self.state.common, driver.log, driver.tell, driver.note)
         shared = self._agreed(facts)
-        _told(group, Agree(shared.columns, shared.classes, shared.absent))
+        group.tell(Agree(shared.columns, shared.classes, shared.absent), Done)
         self.state = replace(self.state, common=shared)
         if not isinstance(plan.method, Horizontal):
             model = whole_trees.grow(group, shared)
@@ -192,7 +192,7 @@ class _Run:
             self.driver.note(lost)
         return shared
 
-    def _vertical(self, group: PartyGroup) -> Model:
+    def _vertical(self, group: SummingGroup) -> Model:
         driver, own = self.driver, self.driver.own
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
@@ -224,12 +224,13 @@ class _Run:
             driver.keep(self.state)
 
         before, history = (self.state.forest, self.state.history) if parts else (None, ())
-        more = (self.state.model, self.state.learnt, self.said)
-        return vertical_run.grow(group, ready, joint, driver.callbacks, before, history, kept, *more)
+        id_, learnt, said = self.state.model, self.state.learnt, self.said
+        how = (driver.callbacks, before, history, kept)
+        return vertical_run.grow(group, ready, joint, *how, id_=id_, learnt=learnt, said=said)
 
-    def _say_farewell(self, group: PartyGroup, model: Model) -> None:
+    def _say_farewell(self, group: SummingGroup, model: Model) -> None:
         try:
-            _told(group, Farewell(encoded(model)))
+            group.tell(Farewell(encoded(model)), Done)
         except PartyLost as loss:
             if not self.driver.plan.goes_on:
                 raise
@@ -265,12 +266,12 @@ class _Run:
                 absent,
             )
 
-    def _grown(self, group: PartyGroup, shared: Common) -> Model:
+    def _grown(self, group: SummingGroup, shared: Common) -> Model:
         plan = self.driver.plan
         loss = loss_of(plan, shared.classes)
         start = self.state.start or cut_points.start(group, shared, loss)
         self.state = replace(self.state, start=start)
-        _told(group, begin_of(start, self.state.forest))
+        group.tell(begin_of(start, self.state.forest), Done)
         return model_of(plan, shared, start, self._boosted(rows_of(group, loss, start), loss, start))
 
     def _boosted(self, rows: HorizontalRows, loss: Loss, start: Start) -> Boosted:
@@ -303,7 +304,7 @@ class _Run:
     def _keep(
         self,
         before: State,
-        group: PartyGroup,
+        group: SummingGroup,
         parts: Sequence[Forest],
         history: Sequence[float],
         lost: Sequence[tuple[int, frozenset[str]]],
@@ -321,7 +322,7 @@ class _Run:
         )
         self.driver.keep(self.state)
 
-    def _led(self, group: PartyGroup, shared: Common) -> Model:
+    def _led(self, group: SummingGroup, shared: Common) -> Model:
         """The opener chooses; what it chose is kept here after every tree, as where the driver does."""
         plan, loss = self.driver.plan, loss_of(self.driver.plan, shared.classes)
         before, relay = self.state, Relay(group, self.driver.threads)
@@ -363,9 +364,3 @@ class _Run:
         """
         history, n_rounds = self.state.history, self.state.forest.n_trees // n_trees
         return (*history, *history[-1:] * (n_rounds - len(history))) if history else history
-
-
-def _told(group: PartyGroup, request: Request) -> None:
-    for name, answer in group.tell(request).items():
-        if not isinstance(answer, Done):
-            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to {type(request).__name__}.")

@@ -19,7 +19,7 @@ from hedgerow.errors import IdentityError, PrivacyError, ProtocolError
 from hedgerow.identity.authority import check_valid
 from hedgerow.identity.identity import Identity, fingerprint, verify
 from hedgerow.privacy.masks import PairKeys
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 
 
 def _consented(plan: Plan, name: str, public_key: bytes) -> bytes:
@@ -39,11 +39,8 @@ def propose(group: PartyGroup, driver: Identity | None) -> tuple[Key, ...]:
     """The driver's side: everyone's consent, checked."""
     plan = group.plan
     certificate, signature = (driver.certificate, driver.sign("plan", plan.digest)) if driver else (b"", b"")
-    answers = group.tell(Propose(plan.text, certificate, signature))
     keys = []
-    for name, answer in answers.items():
-        if not isinstance(answer, Consent):
-            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to the plan.")
+    for name, answer in group.tell(Propose(plan.text, certificate, signature), Consent).items():
         keys.append(Key(name, answer.public_key, answer.certificate, answer.signature))
         check_key(plan, keys[-1])
     return tuple(keys)
@@ -51,12 +48,7 @@ def propose(group: PartyGroup, driver: Identity | None) -> tuple[Key, ...]:
 
 def introduce(group: PartyGroup, keys: Sequence[Key], attempt: int) -> dict[str, Facts]:
     """The driver's side: what each party says of its columns and classes."""
-    facts = {}
-    for name, answer in group.tell(Introduce(attempt, tuple(keys))).items():
-        if not isinstance(answer, Facts):
-            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} to the introduction.")
-        facts[name] = answer
-    return facts
+    return group.tell(Introduce(attempt, tuple(keys)), Facts)
 
 
 class Membership:

@@ -1,17 +1,14 @@
-"""Cuts, nodes and sides as they travel, and what a node is to a party that is told to cut it."""
+"""Cuts, nodes and sides as they travel."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import Answer, CutList, Sides
+from hedgerow.corridor.messages import CutList, Sides
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
-
-CUT, LEAF, LOWEST, ASKED = 1, 2, 3, 4
-"""What a node is: cut, a leaf above the lowest level, at the lowest level, and there already summed."""
 
 
 def cut_list(cuts: Cuts) -> CutList:
@@ -56,9 +53,7 @@ def fill_sides(
         out[np.repeat(mine, sizes)] = some
 
 
-def told_sides(answer: Answer, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
+def told_sides(answer: Sides, party: str, parts: Sequence[Part], nodes: Nodes) -> list[NDArray[np.bool_]]:
     """The sides of the rows at these nodes, part by part, as the party tells them; another number is refused."""
     refusal = f"Party {party!r} did not tell the sides of the rows it was asked about."
-    if not isinstance(answer, Sides):
-        raise ProtocolError(refusal)
     return sides_of(answer.left, [int(part.sizes(nodes).sum()) for part in parts], refusal)

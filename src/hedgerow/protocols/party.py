@@ -40,8 +40,7 @@ from hedgerow.protocols.session.journal import SETUP, Journal, Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.kept_cuts import CutStore
-from hedgerow.protocols.vertical.passive import PassiveSide
-from hedgerow.protocols.vertical.passive_rows import PassiveRows
+from hedgerow.protocols.vertical.passive import Answers, PassiveSide
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
 
@@ -264,7 +263,7 @@ class Party:
         return reply
 
     @property
-    def passive(self) -> PassiveRows | None:
+    def passive(self) -> Answers | None:
         """The own rows of a vertical run, once they were asked about."""
         return None if self.by_columns is None else self.by_columns.rows
 

@@ -45,7 +45,7 @@ from hedgerow.protocols.align.lists import Aligning, Alignment, Common, Counts, 
 from hedgerow.protocols.align.progress import COLUMNS
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.columns import Common as Agreed
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Log
 from hedgerow.protocols.session.notify import Tell, silent
 
@@ -94,11 +94,7 @@ def shared(
         if found is not None and found.common != len(before.columns):
             raise RunError("The columns that all parties have are not those with which the run began; start a new run.")
         return said
-    told = {}
-    for name, answer in group.ask_each(_proven(group)).items():
-        if not isinstance(answer, CommonColumns):
-            raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where columns were asked for.")
-        told[name] = answer.columns
+    told = {name: answer.columns for name, answer in group.ask(_proven(group), CommonColumns).items()}
     if len({names_digest(c.name for c in columns) for columns in told.values()}) > 1:
         raise ProtocolError("The parties tell different columns as those that all of them have.")
     return {name: msgspec.structs.replace(facts, columns=told[name]) for name, facts in said.items()}
@@ -106,11 +102,11 @@ def shared(
 
 def _proven(group: PartyGroup) -> dict[str, Request]:
     """What each party is asked, with the proofs that all others have for it."""
-    names, given = group.plan.names, group.tell(AskProofs())
+    names, given = group.plan.names, group.tell(AskProofs(), Proofs)
     proofs: dict[tuple[str, str], bytes] = {}
     for of, answer in given.items():
         others = [name for name in names if name != of]
-        if not isinstance(answer, Proofs) or len(answer.blinded_names) != PROOF_BYTES * len(others):
+        if len(answer.blinded_names) != PROOF_BYTES * len(others):
             raise ProtocolError(f"Party {of!r} did not give a proof of its columns for every other party.")
         for i, to in enumerate(others):
             proofs[of, to] = answer.blinded_names[PROOF_BYTES * i : PROOF_BYTES * (i + 1)]
@@ -134,6 +130,7 @@ class OwnNames:
         self.plan, self.own_columns, self.journal, self.tell, self.note = plan, own_columns, counts.journal, tell, note
         self.alignment, self.keeps = Alignment(plan, name, COLUMNS, threads, counts, tell), keeps
         self.common = self._recalled()
+        self.secrets: Mapping[int, bytes] = {}
 
     def _recalled(self) -> tuple[Column, ...] | None:
         """What a process before this one found, if it was settled: a run that goes on often need not align again."""

@@ -16,7 +16,6 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,50 +23,14 @@ from numpy.typing import NDArray
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.corridor.messages import Answer, MaskedSums, PlainSums, Request
-from hedgerow.corridor.wire import MOST_SMALL, Corridor, sized
-from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
+from hedgerow.corridor.wire import sized
+from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy import masks
-from hedgerow.protocols.session.participants import enough
-
-ROOM = 4096
-"""Bytes an answer may have beside its words."""
+from hedgerow.protocols.session.group import ROOM, PartyGroup, expected
 
 
-class PartyGroup:
-    """The driver's side: all parties that take part, asked together."""
-
-    def __init__(self, corridor: Corridor, plan: Plan, present: Sequence[str], deadline: float) -> None:
-        self.corridor, self.plan, self.present, self.deadline = corridor, plan, tuple(present), deadline
-        self.lost: list[frozenset[str]] = []
-        """Those the run went on without, in order."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Who is present, by number in the plan."""
-        return tuple(i for i, name in enumerate(self.plan.names) if name in self.present)
-
-    def tell(self, request: Request, most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
-        """Everyone's answer to the same request; a party that does not answer is lost."""
-        return self.ask_each(dict.fromkeys(self.present, request), most_bytes)
-
-    def ask_each(self, requests: Mapping[str, Request], most_bytes: int = MOST_SMALL) -> dict[str, Answer]:
-        """Each party's answer to its own request; the others do not hear it. Who does not answer is lost."""
-        answers, loss = self._asked(requests, most_bytes)
-        if loss is not None:
-            raise loss
-        return answers
-
-    def _asked(self, requests: Mapping[str, Request], most_bytes: int) -> tuple[dict[str, Answer], PartyLost | None]:
-        """The answers that came, and the loss of those that did not; a party that refuses ends the run."""
-        answers, missing = self.corridor.ask(requests, self.deadline, most_bytes)
-        if not missing:
-            return {party: answers[party] for party in requests}, None
-        reasons, refused = self.corridor.transport.reasons, sorted(self.corridor.transport.refusals)
-        if refused:
-            raise ProtocolError(f"Party {refused[0]!r} refuses to go on: {reasons[refused[0]]}")
-        why = " ".join(reasons[p] for p in sorted(missing) if p in reasons)
-        names = ", ".join(map(repr, sorted(missing)))
-        return answers, PartyLost(f"No answer from {names}. {why}".strip(), missing)
+class SummingGroup(PartyGroup):
+    """The driver's side: parties whose words are added up."""
 
     def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
         """The sum of these parties' words; the others hear the request too, and say nothing.
@@ -76,48 +39,12 @@ class PartyGroup:
         party whose part was not asked for does not keep the sum closed: asking again would open it for two sets.
         """
         answers, names = self.answers(request, 8 * n_words + ROOM, parties), self.plan.names
+        parts = {names[i]: answers[names[i]] for i in parties}
         if self.plan.method.plain:
-            return np.asarray(sum(_words(answers[names[i]], PlainSums, "words", n_words, names[i]) for i in parties))
-        return masks.unmasked_sum(
-            [_words(answers[names[i]], MaskedSums, "masked_words", n_words, names[i]) for i in parties]
-        )
-
-    def answers(self, request: Request, most_bytes: int, parties: Sequence[int]) -> dict[str, Answer]:
-        """Everyone's answer, these parties' at least; the others' loss is no harm where the run goes on after one."""
-        answers, loss = self._asked(dict.fromkeys(self.present, request), most_bytes)
-        if loss is not None:
-            if loss.parties & {self.plan.names[i] for i in parties} or not self.goes_on(loss):
-                raise loss
-            self.lose(loss.parties)
-        return answers
-
-    def goes_on(self, loss: PartyLost) -> bool:
-        """Whether the run goes on without the lost parties: by consent of all, and only if they are really gone.
-
-        Without the opener of sealed sums it never does.
-        The part of a party that is merely late could still arrive, and the same sum then be opened for two sets.
-        """
-        needed = self.corridor.transport.here() | {self.plan.opener}
-        return self.plan.goes_on and not loss.parties & needed
-
-    def lose(self, parties: frozenset[str]) -> None:
-        """Go on without these; too few left is an error."""
-        plan, left = self.plan, tuple(p for p in self.present if p not in parties)
-        if not enough(plan, len(left)):
-            fewest = next(n for n in range(1, len(plan.members) + 1) if enough(plan, n))
-            raise PartyLost(
-                f"{', '.join(map(repr, sorted(parties)))} is lost and only {len(left)} parties remain; "
-                f"at least {fewest} must. Resume the run when it is back.",
-                parties,
-            )
-        self.present = left
-        self.lost.append(parties)
-
-
-def _words(answer: Answer, kind: type[Answer], field: str, n_words: int, name: str) -> NDArray[Any]:
-    if not isinstance(answer, kind):
-        raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where {kind.__name__} was asked for.")
-    return sized(getattr(answer, field), n_words, "words")
+            plain = (expected(part, PlainSums, name).words for name, part in parts.items())
+            return np.asarray(sum(sized(words, n_words, "words") for words in plain))
+        masked = (expected(part, MaskedSums, name).masked_words for name, part in parts.items())
+        return masks.unmasked_sum([sized(words, n_words, "words") for words in masked])
 
 
 class Told:

@@ -20,7 +20,7 @@ from hedgerow.model.train import Task, train
 from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal.cut_points import OwnRows
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.losses import Loss
 
@@ -33,17 +33,15 @@ def grow(group: PartyGroup, shared: Common) -> Model:
     return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
 
 
-def _opened(answer: object, name: str, shared: Common, loss: Loss) -> tuple[float, Forest]:
-    if not isinstance(answer, OwnTrees):
-        raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} where trees were asked for.")
+def _opened(answer: OwnTrees, shared: Common, loss: Loss) -> tuple[float, Forest]:
     return answer.base, forest_of(answer.forest, shared.columns, loss.n_trees)
 
 
 def _bagged(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
     """The mean of the parties' models: every leaf divided by their number (a random forest's trees as they are)."""
     n_rounds = group.plan.params.n_estimators
-    answers = group.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())))
-    opened = [_opened(answer, name, shared, loss) for name, answer in answers.items()]
+    answers = group.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())), OwnTrees)
+    opened = [_opened(answer, shared, loss) for answer in answers.values()]
     base = float(np.float32(np.mean([base for base, _ in opened])))
     if group.plan.params.average:
         # Trees hold what is above their own party's first score; the mean is taken from the common one.
@@ -70,8 +68,8 @@ def _in_turn(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Fore
         rounds = n_rounds // n + (turn < n_rounds % n)
         if rounds:
             number = group.plan.names.index(name)
-            answer = group.ask_each({name: AskTrees(number, rounds, base, trees_of(forest))})[name]
-            base, forest = _opened(answer, name, shared, loss)
+            answer = group.ask({name: AskTrees(number, rounds, base, trees_of(forest))}, OwnTrees)[name]
+            base, forest = _opened(answer, shared, loss)
     return base or 0.0, forest
 
 

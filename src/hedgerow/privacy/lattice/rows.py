@@ -4,13 +4,14 @@ Neither has values: only the secret key opens them.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
+from hedgerow.privacy.additive import Addable
 from hedgerow.privacy.lattice import wire
 from hedgerow.privacy.lattice.layout import RowsLayout
 from hedgerow.privacy.shapes import RowsPlan
@@ -47,7 +48,7 @@ class ReturnedData(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LatticeRows:
+class LatticeRows(Addable):
     """Rows under a key, in their wire form; see `additive.SealedRows`. Only the secret key opens them."""
 
     plan: RowsPlan
@@ -77,13 +78,7 @@ class LatticeRows:
         """The wire form: a header, maybe a seed, packed residues; its length depends on the plan alone."""
         return self.data
 
-    def __add__(self, other: "LatticeRows") -> "LatticeRows":
-        return self._combined(other, subtract=False)
-
-    def __sub__(self, other: "LatticeRows") -> "LatticeRows":
-        return self._combined(other, subtract=True)
-
-    def _combined(self, other: "LatticeRows", subtract: bool) -> "LatticeRows":
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
         ensure_addable(self, other)
         kind = wire.PUBLIC_ROWS if self.by_public_key or other.by_public_key else wire.ROWS
         head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
@@ -92,7 +87,7 @@ class LatticeRows:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LatticeSums:
+class LatticeSums(Addable):
     """Sums by group on their way back; see `additive.SealedSums`. Only the secret key opens them."""
 
     plan: RowsPlan
@@ -118,13 +113,7 @@ class LatticeSums:
         """The wire form: a header, packed residues; its length depends on the plan and the number of groups alone."""
         return self.data
 
-    def __add__(self, other: "LatticeSums") -> "LatticeSums":
-        return self._combined(other, subtract=False)
-
-    def __sub__(self, other: "LatticeSums") -> "LatticeSums":
-        return self._combined(other, subtract=True)
-
-    def _combined(self, other: "LatticeSums", subtract: bool) -> "LatticeSums":
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
         ensure_addable(self, other)
         kind = max(self.head.kind, other.head.kind)
         head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)

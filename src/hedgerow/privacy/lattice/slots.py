@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy.additive import Addable
 from hedgerow.privacy.lattice import slots_wire as wire
 from hedgerow.privacy.lattice.rows import of_kind
 from hedgerow.privacy.lattice.slots_bounds import MOST_PRIMES, SLOTS, SlotsLayout, slots_layout
@@ -36,7 +37,7 @@ _KEY_MARK = b"HGSK"
 
 
 @dataclass(frozen=True, slots=True)
-class LatticeSlots:
+class LatticeSlots(Addable):
     """A table that only the secret key opens; see `additive.SealedSlots`."""
 
     plan: SlotsPlan
@@ -53,13 +54,7 @@ class LatticeSlots:
         """The wire form, as it lies here."""
         return self._data
 
-    def __add__(self, other: Self) -> Self:
-        return self._combined(other, subtract=False)
-
-    def __sub__(self, other: Self) -> Self:
-        return self._combined(other, subtract=True)
-
-    def _combined(self, other: Self, subtract: bool) -> Self:
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
         mine, theirs = self._head, of_kind(other, LatticeSlots)._head
         if self._public.mark != other._public.mark:
             raise CipherError("Tables sealed under different keys cannot be added.")

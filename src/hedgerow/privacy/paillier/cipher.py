@@ -36,13 +36,12 @@ from hedgerow.privacy.paillier.public import (
     SEAL_BITS,
     SEAL_WINDOW,
     PaillierPublicKey,
-    ensure,
+    PaillierSealing,
     ensure_rows,
     ensure_slots,
 )
 from hedgerow.privacy.paillier.wire import (
     HEAD,
-    PaillierRows,
     PaillierSlots,
     PaillierSums,
     Ring,
@@ -54,23 +53,23 @@ from hedgerow.privacy.paillier.wire import (
 from hedgerow.privacy.shapes import (
     RowsPlan,
     SlotsPlan,
+    ensure,
     ensure_opened,
-    ensure_row_values,
     ensure_single_entries,
-    ensure_slot_values,
 )
 
 BITS = (2048, 3072, 4096)
 MADE_UP = "A returned ciphertext holds more than the sums of the plan; the answer was made up. The run stops."
 
 
-class PaillierSecretKey:
+class PaillierSecretKey(PaillierSealing):
     """The primes: one tree or one batch of predictions long, never written, never sent."""
 
-    __slots__ = ("_own_primes", "_own_tables", "_public", "_ring")
+    __slots__ = ("_own_primes", "_own_tables", "_public")
 
     def __init__(self, own_primes: Words, ring: Ring) -> None:
-        self._own_primes, self._ring = own_primes, ring
+        super().__init__(ring)
+        self._own_primes = own_primes
         self._public = PaillierPublicKey(ring)
         self._own_tables: Words | None = None
 
@@ -78,19 +77,6 @@ class PaillierSecretKey:
     def public(self) -> PaillierPublicKey:
         """What may be sent."""
         return self._public
-
-    def seal_rows(self, values: Ints, plan: RowsPlan) -> PaillierRows:
-        """As with the public key, quicker."""
-        ensure_rows(plan, self._ring.bits)
-        ensure_row_values(values, plan)
-        return PaillierRows(self._sealed(values, rows_packing(plan, self._ring.bits)), plan, self._ring)
-
-    def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:
-        """As with the public key, quicker."""
-        ensure_slots(plan, self._ring.bits)
-        ensure_slot_values(values, plan)
-        words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
-        return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
 
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""

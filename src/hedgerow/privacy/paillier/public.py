@@ -1,12 +1,13 @@
 """Paillier's public key: what everybody may do; `paillier` says who sees what."""
 
+from abc import ABC, abstractmethod
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.errors import PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots
 from hedgerow.privacy.paillier.packing import Ints, Packing, rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.paillier.wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read
@@ -16,6 +17,7 @@ from hedgerow.privacy.shapes import (
     RowsPlan,
     Selection,
     SlotsPlan,
+    ensure,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
@@ -36,12 +38,6 @@ FEW = 80
 """So many returns under one key are quicker with a fresh n-th power each than with a table."""
 
 
-def ensure(holds: bool, sentence: str) -> None:
-    """Refuses what this side asked for."""
-    if not holds:
-        raise ParameterError(sentence)
-
-
 def _ensure_hidden(run_sums: int) -> None:
     if run_sums > 1 << (HIDDEN_BITS - DISTANCE_BITS):
         raise PrivacyError("So many returns in one run would not hide the choices well enough; open fewer sums.")
@@ -59,20 +55,13 @@ def ensure_slots(plan: SlotsPlan, bits: int) -> None:
     _ensure_hidden(plan.run_sums)
 
 
-class PaillierPublicKey:
-    """The modulus: seals for the key holder, and works on what is sealed."""
+class PaillierSealing(ABC):
+    """Seals with either half of a key; the key holder's is quicker."""
 
-    __slots__ = ("_hidden", "_hide_table", "_ring", "_seal_table")
+    __slots__ = ("_ring",)
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
-        self._hidden = 0
-        self._hide_table: Words | None = None
-        self._seal_table: Words | None = None
-
-    def encode(self) -> bytes:
-        """The wire form."""
-        return self._ring.encode()
 
     def seal_rows(self, values: Ints, plan: RowsPlan) -> PaillierRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
@@ -86,6 +75,26 @@ class PaillierPublicKey:
         ensure_slot_values(values, plan)
         words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
         return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
+
+    @abstractmethod
+    def _sealed(self, values: Ints, packing: Packing) -> Words:
+        """Ciphertexts of these integers, packed so."""
+
+
+class PaillierPublicKey(PaillierSealing):
+    """The modulus: seals for the key holder, and works on what is sealed."""
+
+    __slots__ = ("_hidden", "_hide_table", "_seal_table")
+
+    def __init__(self, ring: Ring) -> None:
+        super().__init__(ring)
+        self._hidden = 0
+        self._hide_table: Words | None = None
+        self._seal_table: Words | None = None
+
+    def encode(self) -> bytes:
+        """The wire form."""
+        return self._ring.encode()
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> PaillierRows:
         """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
+from hedgerow.privacy.additive import Addable
 from hedgerow.privacy.paillier.proof import ROOTS, ensure_proved
-from hedgerow.privacy.shapes import RowsPlan, SlotsPlan, plan_digest
+from hedgerow.privacy.shapes import RowsPlan, SlotsPlan, agreed, plan_digest
 
 VERSION = 2
 MARK = b"HP"
@@ -34,12 +35,6 @@ WRONG = {
 Words = NDArray[np.uint64]
 Plan = TypeVar("Plan", RowsPlan, SlotsPlan)
 Kind = TypeVar("Kind", "PaillierRows", "PaillierSums", "PaillierSlots")
-
-
-def agreed(holds: bool, sentence: str) -> None:
-    """Refuses what came in."""
-    if not holds:
-        raise CipherError(sentence)
 
 
 class Ring:
@@ -102,7 +97,7 @@ def _check_start(mark: bytes, version: int) -> None:
     agreed(version == VERSION, f"A wire form has version {version}, this hedgerow reads {VERSION}; update the older.")
 
 
-class PaillierSealed(Generic[Plan]):
+class PaillierSealed(Addable, Generic[Plan]):
     """Integers that only the secret key opens; adding them needs no key."""
 
     __slots__ = ("_parts", "_plan", "_ring", "_sizes", "_words")
@@ -118,13 +113,7 @@ class PaillierSealed(Generic[Plan]):
         """What was agreed on before they were sealed."""
         return self._plan
 
-    def __add__(self, other: Self) -> Self:
-        return self._joined(other, negative=False)
-
-    def __sub__(self, other: Self) -> Self:
-        return self._joined(other, negative=True)
-
-    def _joined(self, other: Self, *, negative: bool) -> Self:
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
         agreed(type(other) is type(self), "Sealed things of different kinds or ciphers cannot be added.")
         same = (other._ring.name, other._plan, other._sizes) == (self._ring.name, self._plan, self._sizes)
         agreed(same, "Sealed things of different keys, plans or sizes cannot be added.")
@@ -132,7 +121,7 @@ class PaillierSealed(Generic[Plan]):
         if parts > self._plan.parts:
             raise ParameterError("The plan does not allow so many sealed things to be added.")
         n, threads = self._ring.n, self._ring.threads
-        words = _native.paillier_negate(n, other._words, threads) if negative else other._words
+        words = _native.paillier_negate(n, other._words, threads) if subtract else other._words
         words = _native.paillier_add(n, self._words, words, threads)
         return type(self)(words, self._plan, self._ring, parts, self._sizes)
 

@@ -10,8 +10,9 @@ from typing import ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.shapes import RowsPlan, SlotsPlan, plan_digest
+from hedgerow.errors import CipherError
+from hedgerow.privacy.additive import Addable
+from hedgerow.privacy.shapes import RowsPlan, SlotsPlan, agreed, ensure, plan_digest
 
 VERSION = 1
 HEAD = struct.Struct("<2sBB16s8sQQQQ")
@@ -24,19 +25,7 @@ Plan = TypeVar("Plan", RowsPlan, SlotsPlan)
 Kind = TypeVar("Kind", "ClearRows", "ClearSums", "ClearSlots")
 
 
-def ensure(holds: bool, sentence: str) -> None:
-    """Refuses what this side asked for."""
-    if not holds:
-        raise ParameterError(sentence)
-
-
-def agreed(holds: bool, sentence: str) -> None:
-    """Refuses what came in."""
-    if not holds:
-        raise CipherError(sentence)
-
-
-class Clear(Generic[Plan]):
+class Clear(Addable, Generic[Plan]):
     """Integers that ANYBODY can read, kept as if they were sealed."""
 
     __slots__ = ("_chosen", "_clear", "_key", "_parts", "_plan")
@@ -57,20 +46,16 @@ class Clear(Generic[Plan]):
         """How many sealed things were added to make this one."""
         return self._parts
 
-    def __add__(self, other: Self) -> Self:
-        return self._joined(other, 1)
-
-    def __sub__(self, other: Self) -> Self:
-        return self._joined(other, -1)
-
-    def _joined(self, other: Self, sign: int) -> Self:
+    def _combined(self, other: Self, *, subtract: bool) -> Self:
         agreed(type(other) is type(self), "Sealed things of different kinds or ciphers cannot be added.")
         same = (other._key, other._plan, other._chosen) == (self._key, self._plan, self._chosen)
         same = same and other._clear.shape == self._clear.shape
         agreed(same, "Sealed things of different keys, plans or sizes cannot be added.")
         parts = self._parts + other._parts
         ensure(parts <= self._plan.parts, "The plan does not allow so many sealed things to be added.")
-        return type(self)(self._clear + sign * other._clear, self._plan, self._key, parts, self._chosen)
+        return type(self)(
+            self._clear + (-1 if subtract else 1) * other._clear, self._plan, self._key, parts, self._chosen
+        )
 
     def encode(self) -> bytes:
         """The wire form: a head with version and sizes, then the integers AS THEY ARE."""

@@ -199,6 +199,7 @@ class Alignment:
         self.plan, self.number, self.what, self.threads, self.tell = plan, plan.names.index(name), what, threads, tell
         self.journal, self.ledger = counts
         self.set: OwnSet | None = None
+        self.progress = Progress(what, 0, tell)
 
     def begin(self, own_ids: list[str], told: bytes, found: bytes) -> SetSize:
         """A fresh secret for these ids. What becomes known: how many, and whether the hash told is of what was found.

@@ -5,7 +5,7 @@ The folder has the conversation and who sees what.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from hedgerow.errors import CipherError, DataError, ProtocolError, RunError
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
 from hedgerow.protocols.align.lists import STEP, WHAT, Aligning, Points, bits_of, most_of
 from hedgerow.protocols.align.progress import Learnt, no_common
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import A, PartyGroup, expected
 
 
 class Own(Protocol):
@@ -46,6 +46,7 @@ class Ring:
     def __init__(self, group: PartyGroup, own: Own) -> None:
         self.group, self.own = group, own
         self.names, self.active = group.plan.names, group.plan.active
+        self.sizes: list[int] = []
 
     def align(self, held_out: bool, what: str = "") -> Learnt | None:
         """What becomes known here: sizes, how many ids any parties share, and which own rows all have.
@@ -71,17 +72,14 @@ class Ring:
         """Who has the list of this owner at this step."""
         return self.names[(owner + step) % len(self.names)]
 
-    def _ask(self, requests: Mapping[str, Aligning], kind: type[Answer]) -> dict[str, Any]:
+    def _ask(self, requests: Mapping[str, Aligning], expect: type[A]) -> dict[str, A]:
         """Everybody's answer; what is asked of the active party itself is worked out while the others work."""
         theirs: dict[str, Request] = {name: request for name, request in requests.items() if name != self.active}
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.answer, requests[self.active]) if self.active in requests else None
-            answers = self.group.ask_each(theirs) if theirs else {}
+            answers = self.group.ask(theirs, expect) if theirs else {}
             if own is not None:
-                answers[self.active] = own.result()
-        for name, answer in answers.items():
-            if not isinstance(answer, kind):
-                raise ProtocolError(f"Party {name!r} answered {type(answer).__name__} in an alignment.")
+                answers[self.active] = expected(own.result(), expect, self.active)
         return answers
 
     def _sizes(self, held_out: bool, what: str) -> bool:

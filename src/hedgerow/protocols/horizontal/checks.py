@@ -7,28 +7,25 @@ process that are at the same place and hear the same request, not merely an equa
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hedgerow import _native
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, CutList, FinishRound
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.on_wire import LOWEST, nodes_of
+from hedgerow.protocols.on_wire import nodes_of
+from hedgerow.protocols.told_nodes import CHILDREN, COLUMN, LEAVES, NODE, PLACE, TWICE, ToldNodes
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import most_at_once
 from hedgerow.trees.splits import Cuts, Nodes
 
 WRONG = {
-    1: "The driver cuts a node that is not at the lowest level, or twice, or out of order.",
-    2: "The driver numbers the children of its cuts in another order than agreed.",
-    3: "The driver cuts a column that is not among the agreed ones.",
-    4: "The driver cuts at a place that is not on the agreed cut points.",
-    5: "The driver asks for nodes that are not at the lowest level, or twice.",
-    6: "The leaves that the driver names do not divide the rows of this party.",
+    NODE: "The driver cuts a node that is not at the lowest level, or twice, or out of order.",
+    CHILDREN: "The driver numbers the children of its cuts in another order than agreed.",
+    COLUMN: "The driver cuts a column that is not among the agreed ones.",
+    PLACE: "The driver cuts at a place that is not on the agreed cut points.",
+    TWICE: "The driver asks for nodes that are not at the lowest level, or twice.",
+    LEAVES: "The leaves that the driver names do not divide the rows of this party.",
 }
-"""What `follow_step` finds."""
+"""What a step is refused with."""
 
 
 class ToldTrees(NamedTuple):
@@ -37,12 +34,7 @@ class ToldTrees(NamedTuple):
     plan: Plan
     grid: Grid
     round: int
-    status: NDArray[np.uint8]
-    """What each node is (trees x nodes); like all arrays here it cannot be written to."""
-    sizes: NDArray[np.int64]
-    """Nodes of each tree."""
-    most_nodes: int = 1
-    """As many as a tree can have by now."""
+    nodes: ToldNodes
     level: int = 0
     """The next step of the round."""
     cuts: tuple[Cuts, ...] = ()
@@ -56,13 +48,12 @@ class ToldTrees(NamedTuple):
         listed = request.leaves if isinstance(request, AskLeafSums) else request.nodes
         nodes = nodes_of(listed.tree, listed.node)
         width, counted = int(self.grid.offsets[-1]) + 1, self.plan.params.min_child_rows > 1
-        if not leaves and len(nodes.tree) > max(most_at_once(width, counted), len(self.sizes)):
+        if not leaves and len(nodes.tree) > max(most_at_once(width, counted), len(self.nodes.sizes)):
             raise ProtocolError("The driver asks for the sums of more nodes at once than it may.")
         cuts = before.told_cuts(request) if len(request.cuts.tree) else None
-        most_nodes = before.most_nodes + (0 if cuts is None else 2 * len(cuts.child))
-        status, sizes = before.checked(cuts, nodes, leaves, most_nodes)
+        told = before.nodes.step(cuts, self.grid, nodes, WRONG, leaves)
         all_cuts = before.cuts if cuts is None else (*before.cuts, cuts)
-        place = ToldTrees(self.plan, self.grid, before.round, status, sizes, most_nodes, request.level + 1, all_cuts)
+        place = ToldTrees(self.plan, self.grid, before.round, told, request.level + 1, all_cuts)
         return Way(place, cuts, nodes)
 
     def finish(self, request: FinishRound) -> "Way":
@@ -72,7 +63,7 @@ class ToldTrees(NamedTuple):
         leaves = nodes_of(request.leaves.tree, request.leaves.node)
         if self.finished:
             return Way(self, None, leaves)
-        self.checked(None, leaves, True, self.most_nodes)
+        self.nodes.step(None, self.grid, leaves, WRONG, leaves=True)
         if len(request.values) != len(leaves.tree):
             raise ProtocolError("The driver's values are not as many as the leaves.")
         return Way(self._replace(finished=True), None, leaves)
@@ -84,7 +75,7 @@ class ToldTrees(NamedTuple):
                 raise ProtocolError(
                     f"The driver grows more than the {self.plan.params.n_estimators} rounds of the plan."
                 )
-            return at_roots(self.plan, self.grid, len(self.sizes), request.round)
+            return at_roots(self.plan, self.grid, len(self.nodes.sizes), request.round)
         if request.round != self.round or request.level != self.level or self.finished:
             raise ProtocolError(
                 f"The driver asks for step {request.level} of round {request.round}; "
@@ -98,19 +89,6 @@ class ToldTrees(NamedTuple):
         if request.level == 0 or len(self.cuts) >= self.plan.params.max_depth:
             raise ProtocolError(f"The driver cuts deeper than the {self.plan.params.max_depth} levels of the plan.")
         return cuts
-
-    def checked(
-        self, cuts: Cuts | None, nodes: Nodes, leaves: bool, most_nodes: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Cuts on the agreed grid and at the lowest level; nodes not summed before, or leaves that divide the rows."""
-        status, sizes = self.status.copy(), self.sizes.copy()
-        if most_nodes >= status.shape[1]:
-            status = np.concatenate([status, np.zeros((len(sizes), most_nodes), np.uint8)], axis=1)
-        wrong = _native.follow_step(status, sizes, cuts, self.grid, nodes, leaves)
-        if wrong:
-            raise ProtocolError(WRONG[wrong])
-        status.flags.writeable = sizes.flags.writeable = False
-        return status, sizes
 
 
 class Way(NamedTuple):
@@ -133,10 +111,7 @@ def _well_formed(listed: CutList) -> Cuts:
 
 def at_roots(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
     """A round before its first step."""
-    status, sizes = np.zeros((n_trees, 64), np.uint8), np.ones(n_trees, np.int64)
-    status[:, 0] = LOWEST
-    status.flags.writeable = sizes.flags.writeable = False
-    return ToldTrees(plan, grid, round_, status, sizes)
+    return ToldTrees(plan, grid, round_, ToldNodes.at_roots(n_trees))
 
 
 def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
@@ -144,7 +119,7 @@ def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
     last = _begun[0]
     if (
         last is None
-        or (last.round, len(last.sizes), last.plan) != (round_, n_trees, plan)
+        or (last.round, len(last.nodes.sizes), last.plan) != (round_, n_trees, plan)
         or not last.grid.equals(grid)
     ):
         last = _begun[0] = at_roots(plan, grid, n_trees, round_)

@@ -30,7 +30,7 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import labels
 from hedgerow.protocols.columns import Common
 from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, NO_COLUMN, asked_by
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
@@ -55,7 +55,7 @@ class Start:
     grid: Grid
 
 
-def start(group: PartyGroup, shared: Common, loss: Loss) -> Start:
+def start(group: SummingGroup, shared: Common, loss: Loss) -> Start:
     """Find everything that is fixed before the first tree. What becomes known: see the head of this file."""
     plan = group.plan
     counter = _Counter(group)
@@ -76,7 +76,7 @@ def start(group: PartyGroup, shared: Common, loss: Loss) -> Start:
 class _Counter:
     """Asks for sums of counts over all parties."""
 
-    def __init__(self, group: PartyGroup) -> None:
+    def __init__(self, group: SummingGroup) -> None:
         self.group, self.step = group, 0
 
     def __call__(self, asked: Prefixes) -> NDArray[np.int64]:
@@ -158,16 +158,12 @@ def _with_categories(
     return Grid(np.concatenate([np.empty(0, np.float32), *parts]), ends, has_missing, n_categories > 0)
 
 
-def _merged_cuts(group: PartyGroup, shared: Common) -> Grid:
+def _merged_cuts(group: SummingGroup, shared: Common) -> Grid:
     """FedTree's way: the union of the parties' own cut points, thinned to the greatest number of bins."""
     parts: list[list[NDArray[np.float32]]] = [[] for _ in shared.columns]
     missing = np.array([c.kind == "categorical" for c in shared.columns])
-    for name, answer in group.tell(AskLocalCuts()).items():
-        if (
-            not isinstance(answer, LocalCuts)
-            or len(answer.starts) != len(parts) + 1
-            or len(answer.missing) != len(parts)
-        ):
+    for name, answer in group.tell(AskLocalCuts(), LocalCuts).items():
+        if len(answer.starts) != len(parts) + 1 or len(answer.missing) != len(parts):
             raise ProtocolError(f"Party {name!r} answered cut points that do not fit the columns.")
         if (np.diff(answer.starts) < 0).any() or answer.starts[0] != 0 or answer.starts[-1] != len(answer.cuts):
             raise ProtocolError(f"Party {name!r} answered cut points that do not follow each other.")
@@ -187,7 +183,7 @@ def _thinned(cuts: NDArray[np.float32], most: int) -> NDArray[np.float32]:
     return cuts[((np.arange(most) + 0.5) * len(cuts) / most).astype(np.int64)]
 
 
-def _first_score(group: PartyGroup, loss: Loss, facts: LabelFacts) -> float:
+def _first_score(group: SummingGroup, loss: Loss, facts: LabelFacts) -> float:
     given = group.plan.goal.base_score
     if given is not None:
         return float(np.float32(loss.base_score(float(given))))

@@ -21,7 +21,7 @@ from hedgerow.errors import PartyLost
 from hedgerow.protocols.horizontal import checks
 from hedgerow.protocols.horizontal.checks import Way
 from hedgerow.protocols.on_wire import cut_list, nodes_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.participants import drawn
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
@@ -37,7 +37,7 @@ class HorizontalRows:
     counts_every = False
     """Counts of a larger sibling follow from the others."""
 
-    def __init__(self, group: PartyGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
+    def __init__(self, group: SummingGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
         self.group, self.width, self.n_trees = group, int(grid.offsets[-1]) + 1, n_trees
         self.counted = group.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0

@@ -10,7 +10,7 @@ from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.trees.boost import Boosted, Callback, Kept, Stopping, boost
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
@@ -48,7 +48,7 @@ def followed(plan: Plan, loss: Loss, start: Start) -> Metric | None:
     return metric_of(plan, loss, start.valid_facts) if plan.goal.follow else None
 
 
-def rows_of(group: PartyGroup, loss: Loss, start: Start) -> HorizontalRows:
+def rows_of(group: SummingGroup, loss: Loss, start: Start) -> HorizontalRows:
     """The rows of all parties, reached through their group."""
     return HorizontalRows(group, start.grid, followed(group.plan, loss, start), loss.n_trees)
 

@@ -40,7 +40,7 @@ from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.horizontal.train import begin_of, boosted, rows_of, start_of
 from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, signed
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.trees.boost import Round
 from hedgerow.trees.forest import Forest
 
@@ -99,7 +99,7 @@ class RequestTurns:
         self._requests.put(None)
 
 
-class RelayedGroup(PartyGroup):
+class RelayedGroup(SummingGroup):
     """All parties, asked through the driver; what comes back is opened here."""
 
     def __init__(self, plan: Plan, present: Sequence[int], sign: Callable[[bytes, bytes], bytes], threads: int) -> None:

@@ -28,7 +28,7 @@ from hedgerow.privacy.lattice.slots_bounds import SLOTS, slots_layout
 from hedgerow.privacy.lattice.slots_wire import POLYNOMIAL_BYTES
 from hedgerow.privacy.paillier.packing import slots_packing
 from hedgerow.privacy.shapes import SlotsPlan
-from hedgerow.protocols.session.blame import answer_of
+from hedgerow.protocols.session.group import answer_of
 from hedgerow.trees.fixedpoint import MOST_ROWS, WIDE_BITS
 
 RUN_SUMS = 1 << 40

@@ -39,7 +39,8 @@ from hedgerow.identity.identity import verify
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.protocols.opener.packing import SealedVector
-from hedgerow.protocols.secure_sum import Hiding, PartyGroup, Told
+from hedgerow.protocols.secure_sum import Hiding, Told
+from hedgerow.protocols.session.group import PartyGroup, expected
 
 Summing = AskCounts | AskMoments | AskHistograms | AskLeafSums | FinishRound
 OPENER = "opener"
@@ -80,7 +81,7 @@ class Relay:
         return said
 
     def _ask(self, request: Request, most_bytes: int) -> Answer:
-        return self.group.ask_each({self.plan.opener: request}, most_bytes)[self.plan.opener]
+        return self.group.ask({self.plan.opener: request}, Answer, most_bytes)[self.plan.opener]
 
     def _passed(self, said: ToEveryParty, begun: Callable[[Begin], None]) -> PassSum:
         """What came of a request of the opener's."""
@@ -89,8 +90,7 @@ class Relay:
         if said.public_key:
             self.public = self.cipher.read_public_key(said.public_key, self.threads)
         if isinstance(request, Begin):
-            if not all(isinstance(answer, Done) for answer in self.group.tell(message).values()):
-                raise ProtocolError("A party answered something else than that it is ready for trees.")
+            self.group.tell(message, Done)
             begun(request)
             return PassSum(b"", ())
         if not isinstance(request, Summing) or self.public is None or said.n_words < 1:
@@ -105,14 +105,8 @@ class Relay:
         except PartyLost as loss:
             self._go_on(request, loss)
             return PassSum(b"", self._note(request, before))
-        sealed_parts = {}
-        for name in (self.plan.names[i] for i in parties):
-            answer = answers[name]
-            if not isinstance(answer, SealedWords):
-                raise ProtocolError(
-                    f"Party {name!r} answered {type(answer).__name__} where SealedWords were asked for."
-                )
-            sealed_parts[name] = answer.sealed_words
+        names = [self.plan.names[i] for i in parties]
+        sealed_parts = {name: expected(answers[name], SealedWords, name).sealed_words for name in names}
         return PassSum(vector.total(public, sealed_parts), self._note(request, before))
 
     def _go_on(self, request: Summing, loss: PartyLost) -> None:

@@ -12,12 +12,12 @@ from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import AskKnown, AskWays, Known, Sides
 from hedgerow.data.table import Table
-from hedgerow.errors import ModelError, ProtocolError
+from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import called, ownership_of, part_of
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.on_wire import sides_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.trees.params import TreeParams
 
 MOST_PLACES = 4_000_000
@@ -86,10 +86,8 @@ class Asking:
         """Which party has which of the rows (parties x rows)."""
         known = np.zeros((len(self.parties), len(ids)), np.bool_)
         known[self.own_number] = True
-        for party, answer in self.group.tell(AskKnown(tuple(ids))).items():
+        for party, answer in self.group.tell(AskKnown(tuple(ids)), Known).items():
             refusal = f"Party {party!r} did not tell which of the rows it has."
-            if not isinstance(answer, Known):
-                raise ProtocolError(refusal)
             known[self.parties.index(party)] = sides_of(answer.known, [len(ids)], refusal)[0]
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(ids) - int(has.sum())
@@ -139,10 +137,8 @@ class Asking:
                 n_rows[n_rows > 0].astype(np.int32),
                 (moved[party] // n).astype(np.uint16),
             )
-        for party, answer in self.group.ask_each(requests).items():
+        for party, answer in self.group.ask(requests, Sides).items():
             refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
-            if not isinstance(answer, Sides):
-                raise ProtocolError(refusal)
             self._move(at, moved[party], sides_of(answer.left, [len(moved[party])], refusal)[0])
 
 

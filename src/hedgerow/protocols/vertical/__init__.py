@@ -23,7 +23,7 @@ Sees in the clear.  Active: sums per node, numbered column and bin; the owner of
 
 The active party checks what it is told: sums that the rows of a node cannot have, a chosen cut whose sums are not those
 of the rows that go left, a tree that is told otherwise when it is grown again, end the run and name the party
-(`sum_checks`, `repeat_checks`).
+(`answer_checks`).
 A passive party checks what it is told: nodes at the lowest level, each summed once and cut once, cuts of its own grid,
 rows that go where it said, no more depth, trees or sums than the plan's (`passive_rows`). The
 key is new for every tree, so that sums of two trees have nothing in common.

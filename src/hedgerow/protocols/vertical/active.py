@@ -5,7 +5,6 @@ The folder has the conversation and who sees what.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,121 +12,65 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.corridor.messages import (
-    AllowedSums,
-    Answer,
     AskSealedSums,
     AskSides,
     BeginSealed,
+    Done,
     EndRound,
     Moves,
-    NamedColumns,
     NodeList,
-    OwnColumns,
-    Request,
     SealedSums,
+    Sides,
 )
-from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
-from hedgerow.protocols.secure_sum import ROOM
-from hedgerow.protocols.session.blame import answer_of
-from hedgerow.protocols.vertical.allowed_cuts import AllowedRows, CutPlaces
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
-from hedgerow.protocols.vertical.sum_checks import ClaimedSums
-from hedgerow.trees.bins import Grid
+from hedgerow.protocols.session.group import ROOM, PartyGroup, answer_of
+from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
+from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
+from hedgerow.protocols.vertical.columns import RUN_SUMS, AllColumns, Asked, run_nodes, wanted
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows, Part
+from hedgerow.trees.local import LocalRows
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
-Ask = Callable[[Mapping[str, Request], int], dict[str, Answer]]
-"""Asks parties, each its own request, for answers of at most so many bytes; who does not answer ends the attempt."""
-
 Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
-
-RUN_SUMS = 4
-"""Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
-asked for again after a loss."""
 
 _NONE = np.empty(0, np.int64)
 NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
 
 
-class ColumnSpan(NamedTuple):
-    """The columns of one party among all: numbers `first` up to `last`."""
+class Talk(NamedTuple):
+    """How the active party speaks with the others."""
 
-    party: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, eq=False)
-class AllColumns:
-    """All columns, parties in the order of the plan; cut points are known here of the own columns only."""
-
-    grid: Grid
-    owned: tuple[ColumnSpan, ...]
-    own: str
-    names: Mapping[str, tuple[str, ...]]
-    """Of the columns of parties that told them."""
-
-    @classmethod
-    def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "AllColumns":
-        """The grid of all parties' columns."""
-        cuts, n_values, missing, categorical, owned, first = [], [], [], [], [], 0
-        for party in order:
-            grid = own_grid if party == own else None
-            shape: Grid | OwnColumns = own_grid if grid is not None else told[party]
-            n = np.asarray(shape.n_values)
-            cuts.append(own_grid.cuts if grid is not None else np.zeros(int((n - 1).sum()), np.float32))
-            n_values.append(n)
-            missing.append(shape.has_missing)
-            categorical.append(shape.categorical)
-            owned.append(ColumnSpan(party, first, first := first + len(n)))
-        starts = np.concatenate([[0], np.cumsum(np.concatenate(n_values) - 1)]).astype(np.int64)
-        grid = Grid(np.concatenate(cuts), starts, np.concatenate(missing), np.concatenate(categorical))
-        names = {party: shape.names for party, shape in told.items() if isinstance(shape, NamedColumns)}
-        return cls(grid, tuple(owned), own, names)
-
-    def passive(self) -> list[ColumnSpan]:
-        """Everybody else's columns."""
-        return [o for o in self.owned if o.party != self.own]
-
-    def bins(self, owned: ColumnSpan) -> NDArray[np.int64]:
-        """How many bins each of a party's columns has."""
-        return bins_of(self.grid)[owned.first : owned.last]
-
-    def places(self, owned: ColumnSpan) -> CutPlaces:
-        """Where a party's columns can be cut."""
-        grid, here = self.grid, slice(owned.first, owned.last)
-        return CutPlaces.of(grid.n_values[here], grid.has_missing[here], grid.categorical[here])
-
-    def columns_of(self, parties: Sequence[str]) -> NDArray[np.bool_]:
-        """Which columns belong to these parties, or to the active one."""
-        found = np.zeros(self.grid.n_columns, np.bool_)
-        for owned in self.owned:
-            found[owned.first : owned.last] = owned.party == self.own or owned.party in parties
-        return found
+    group: PartyGroup
+    cipher: Cipher
+    asks: Asks
+    before: SaidBefore
+    """What the others said in attempts before this one."""
 
 
-def bins_of(grid: Grid) -> NDArray[np.int64]:
-    """How many bins each column has, the one for missing values included."""
-    return np.asarray(grid.n_values + grid.has_missing, np.int64)
+class ActiveRound:
+    """What the active party holds while the trees of one round grow."""
+
+    def __init__(self, number: int, asked: Mapping[str, int], own_gradients: NDArray[np.int32]) -> None:
+        self.number, self.level = number, 0
+        self.asked = asked
+        """Sums of a node by the parties that this round asks; without any, nothing is sealed."""
+        self.own_gradients = own_gradients
+        self.moves = NO_MOVES
+        """Where rows went since the last request for sums."""
 
 
-def run_nodes(params: TreeParams, n_trees: int) -> int:
-    """Nodes that all trees of a run can ask about: the roots, and below one of every two siblings."""
-    return n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+class Sealing(NamedTuple):
+    """What a round has where parties are asked for sums: a key of its own, and what is checked of their answers."""
 
-
-def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sums that are asked for in each column: its last bin follows from the node's total."""
-    return bins[bins > 1] - 1
+    secret: SecretKey
+    own_absolute: NDArray[np.int32]
+    claimed: ClaimedSums
 
 
 class VerticalRows:
@@ -138,32 +81,27 @@ class VerticalRows:
     counts_every = True
     """What allows and refuses cuts is told of every node by itself."""
 
-    def __init__(
-        self,
-        ask: Ask,
-        own: LocalRows,
-        joint: AllColumns,
-        cipher: Cipher,
-        most_nodes: int,
-        done: int = 0,
-        asks: Asks | None = None,
-        before: SaidBefore | None = None,
-        min_child_rows: int = 1,
-    ) -> None:
-        self.ask, self.own, self.joint, self.cipher = ask, own, joint, cipher
-        self.before = before or SaidBefore()
-        self.asks: Asks = asks or (lambda _: [o.party for o in joint.passive()])
-        self.bits = own.settings.scales.bits
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
+        self.group, self.cipher, self.asks, self.before = talk
+        self.own, self.joint, self.params = own, joint, params
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
-        self.allowed = AllowedRows(places, min_child_rows)
+        self.allowed = AllowedRows(places, params.min_child_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
-        n_trees, bound = len(own.own.scores), 1 << (self.bits - 1)
-        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * most_nodes)
-        self.ask(dict.fromkeys(self.groups, self.begin), MOST_SMALL)
+        n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
+        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
+        self.opened: list[tuple[str, int, int]] = []
+        """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
+        self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
+        self._sealing: Sealing | None = None
+        self.group.ask(dict.fromkeys(self.groups, self.begin), Done)
+
+    def _run_nodes(self, n_trees: int) -> int:
+        """The nodes whose sums a run of so many trees a round may open."""
+        return run_nodes(self.params, n_trees)
 
     @property
     def clipped(self) -> int:
@@ -173,33 +111,36 @@ class VerticalRows:
     def start_round(self, round_: int) -> None:
         """A new key, where anybody is asked; nothing is said yet."""
         self.own.start_round(round_)
-        self.round, self.level = round_, 0
-        asked = self.asks(round_)
-        self.asked = {party: n for party, n in self.groups.items() if party in asked}
-        """Sums of a node by the parties that this round asks."""
-        self.own_gradients = _native.narrow(self.own.pairs, self.bits)
-        if self.asked:
-            self.secret: SecretKey = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
-            self.own_absolute = np.abs(self.own_gradients)
-            self.claimed = ClaimedSums([o for o in self.joint.owned if o.party in self.asked], self.joint.grid)
+        among, self.opened = self.asks(round_), []
+        asked = {party: n for party, n in self.groups.items() if party in among}
+        self.now = ActiveRound(round_, asked, _native.narrow(self.own.pairs, self.own.settings.scales.bits))
+        self._sealing = None
+        if asked:
+            secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
+            claimed = ClaimedSums([o for o in self.joint.owned if o.party in asked], self.joint.grid)
+            self._sealing = Sealing(secret, np.abs(self.now.own_gradients), claimed)
             self.before.start_round(round_)
-        self.moves = NO_MOVES
-        self.opened: list[tuple[str, int, int]] = []
-        """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
+
+    @property
+    def sealing(self) -> Sealing:
+        """Of this round, which asks parties for sums."""
+        if self._sealing is None:
+            raise ProtocolError("Nobody is asked for sums in this round.")
+        return self._sealing
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
-        if not self.asked:
-            self.level += 1
+        if not self.now.asked:
+            self.now.level += 1
             return self._joined(self.own.histograms(nodes), {})
         asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
-        sealed = self._sealed(asked) if asked.sealed_now(self.level) else b""
+        sealed = self._sealed(asked) if asked.sealed_now(self.now.level) else b""
         request = self._request(nodes, sealed)
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.histograms, nodes)
             opened = self._opened(request, asked.plan)
-        self.level += 1
+        self.now.level += 1
         return self._checked(nodes, own.result(), opened)
 
     def _checked(
@@ -209,7 +150,7 @@ class VerticalRows:
         out = self._joined(own, opened)
         if opened:
             self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
-            self.claimed.give(nodes, out, self._sums(self.own_absolute, nodes))
+            self.sealing.claimed.give(nodes, out, self._sums(self.sealing.own_absolute, nodes))
         return out
 
     def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
@@ -217,45 +158,43 @@ class VerticalRows:
         part = self.own.parts[0]
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
-    def _sealed(self, asked: "Asked") -> bytes:
+    def _sealed(self, asked: Asked) -> bytes:
         if asked.plan is None:
             return b""
-        values = np.ascontiguousarray(self.own_gradients[asked.tree, asked.rows].astype(np.int64))
-        return self.secret.seal_rows(values, asked.plan).encode()
+        values = np.ascontiguousarray(self.now.own_gradients[asked.tree, asked.rows].astype(np.int64))
+        return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
     def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
-        key, moves = self.secret.public.encode() if self.level == 0 else b"", self.moves
-        self.moves = NO_MOVES
-        return AskSealedSums(self.round, self.level, moves, NodeList(*nodes), key, sealed)
+        key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves
+        self.now.moves = NO_MOVES
+        return AskSealedSums(self.now.number, self.now.level, moves, NodeList(*nodes), key, sealed)
 
     def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         nodes = Nodes(request.nodes.tree, request.nodes.node)
-        answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan) + self.allowed.n_bytes(nodes))
+        most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
+        answers = self.group.ask(dict.fromkeys(self.now.asked, request), SealedSums, most_bytes)
         self.allowed.hear(nodes, answers)
-        opened = {}
-        for party, answer in answers.items():
-            if not isinstance(answer, SealedSums | AllowedSums):
-                raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
-            if plan is not None:
-                opened[party] = self._opened_sums(party, answer.sealed_sums, plan)
-        if plan is not None:
-            self._note(plan, len(nodes.tree), nodes)
+        if plan is None:
+            return {}
+        opened = {party: self._opened_sums(party, answer.sealed_sums, plan) for party, answer in answers.items()}
+        self._note(plan, len(nodes.tree), nodes)
         return opened
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
         """Bytes of the longest answer, what it says of rows aside."""
-        return ROOM + (0 if plan is None else max(self.cipher.sums_bytes(plan, n) for n in self.asked.values()))
+        return ROOM + (0 if plan is None else max(self.cipher.sums_bytes(plan, n) for n in self.now.asked.values()))
 
     def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
         """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
+        secret = self.sealing.secret
         with answer_of(party):
-            return self.secret.open_sums(self.secret.public.read_sums(sealed_sums, plan, self.groups[party]))
+            return secret.open_sums(secret.public.read_sums(sealed_sums, plan, self.groups[party]))
 
     def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
         """So much could be opened of every party that was asked, or was told in the clear with it."""
         n_rows = self.own.own.matrix.n_rows
-        for party, n in self.asked.items():
+        for party, n in self.now.asked.items():
             bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of, n_rows)
             self.opened.append((party, 2 * n_nodes * n, bits))
 
@@ -281,7 +220,7 @@ class VerticalRows:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
             if owned.party == self.joint.own:
                 out[:, here] = own[:, :-1]
-            elif owned.party in self.asked:
+            elif owned.party in self.now.asked:
                 out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
         return out
 
@@ -300,9 +239,9 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         for party, sides in told.items():
             fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
-        self.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        self.now.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        if self.asked:
+        if self.now.asked:
             self.before.hear(told)
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
@@ -311,15 +250,15 @@ class VerticalRows:
         """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
         for party, rows in sizes.items():
             self.allowed.check(party, rows)
-        which = self.claimed.theirs(cuts)
+        which = self.sealing.claimed.theirs(cuts)
         left_children = Nodes(cuts.nodes.tree[which], cuts.child[which])
-        self.claimed.cut(cuts, which, self._sums(self.own_gradients, left_children))
+        self.sealing.claimed.cut(cuts, which, self._sums(self.now.own_gradients, left_children))
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
-        requests = {party: AskSides(self.round, self.level, cut_list(cuts)) for party, cuts in asked.items()}
+        requests = {party: AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
         sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
-        answers = self.ask(requests, ROOM + max(sizes) // 8)
+        answers = self.group.ask(requests, Sides, ROOM + max(sizes) // 8)
         return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
@@ -328,56 +267,12 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.ask(dict.fromkeys(self.groups, EndRound(self.round)), MOST_SMALL)
+        self.group.ask(dict.fromkeys(self.groups, EndRound(self.now.number)), Done)
         self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""
         return self.own.held_out_sums(metric, n_rounds)
-
-
-class Asked(NamedTuple):
-    """The rows that are sealed for a step, and the nodes asked about among them; both sides make it alike.
-
-    A cipher that seals anew for every level has just the rows of these nodes, node after node. One that seals once has
-    all rows of all trees that count, and the nodes name theirs among them.
-    """
-
-    plan: RowsPlan | None
-    """None where there is no row to seal."""
-    tree: NDArray[np.int64]
-    rows: NDArray[np.uint32]
-    nodes: shapes.Nodes
-    once: bool
-
-    @classmethod
-    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
-        """What is sealed and asked for at these nodes."""
-        sizes, rows = part.sizes(nodes), part.rows(nodes)
-        tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
-        if once:
-            whole = np.sort(part.orders[0])
-            places = np.searchsorted(whole, rows) + tree * len(whole)
-            n_trees = len(part.orders)
-            among = shapes.Nodes(places, among.starts)
-            tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
-        if not len(rows):
-            return cls(None, tree, rows, among, once)
-        plan = RowsPlan(
-            rows=len(rows),
-            bounds=(begin.bound, begin.bound),
-            groups=begin.groups,
-            columns=begin.columns,
-            nodes=len(sizes),
-            most_rows=0 if once else int(sizes.max()),
-            run_sums=begin.run_sums,
-            by_holder=True,
-        )
-        return cls(plan, tree, rows, among, once)
-
-    def sealed_now(self, level: int) -> bool:
-        """Whether rows are sealed for this step, or were for the first of the tree."""
-        return level == 0 or not self.once
 
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:

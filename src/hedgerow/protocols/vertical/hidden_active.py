@@ -34,33 +34,39 @@ A passive party cannot see what it sums, so it checks less: steps come in order,
 plan's trees can have, cuts of its own grid (`hidden_passive`).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import Answer, AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
+from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
 from hedgerow.errors import ParameterError, ProtocolError
-from hedgerow.privacy.additive import Cipher, SecretKey
+from hedgerow.privacy.additive import SecretKey
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.secure_sum import ROOM
-from hedgerow.protocols.session.blame import answer_of
-from hedgerow.protocols.vertical.active import NOBODY, AllColumns, Ask, Asks, VerticalRows
+from hedgerow.protocols.session.group import ROOM, answer_of
+from hedgerow.protocols.vertical.active import NOBODY, Talk, VerticalRows
+from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
+from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 
 class _Following:
-    """Where rows lie in what is sealed: part after part, those that count first."""
+    """Where rows lie in what is sealed in a round: part after part, those that count first; and names of cuts."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], secret: SecretKey | None, to_hear: set[str]) -> None:
         self.parts, self.n_rows = parts, 0
-        self.n_counted = parts[0].orders.shape[1]
+        self.n_counted = parts[0].orders.shape[1] if parts else 0
+        self._secret, self.to_hear = secret, to_hear
+        """The key for sides, and parties that do not have it yet."""
+        self._numbers: Counter[str] = Counter()
+        self.named: list[tuple[int, int, int]] = []
+        """Tree, node and the owner's number of each passive cut of the round."""
         self._places = []
         for part in parts:
             order = part.orders[0]
@@ -73,51 +79,55 @@ class _Following:
         """The places of the rows at a node, in the order of each part."""
         return [places[part.rows(node)] for part, places in zip(self.parts, self._places, strict=True)]
 
+    @property
+    def secret(self) -> SecretKey:
+        """The key for sides, of a round that asks parties."""
+        if self._secret is None:
+            raise ProtocolError("Nobody is asked for sides in this round.")
+        return self._secret
+
+    def name(self, party: str, nodes: Nodes) -> None:
+        """The owner of these cuts numbers them as they come."""
+        first = self._numbers[party] + 1
+        self._numbers[party] += len(nodes.tree)
+        self.named += zip(nodes.tree.tolist(), nodes.node.tolist(), range(first, first + len(nodes.tree)), strict=True)
+
 
 class HiddenRows(VerticalRows):
     """The active party's side: it alone knows the nodes."""
 
     seals_sides = True
 
-    def __init__(
-        self,
-        ask: Ask,
-        own: LocalRows,
-        joint: AllColumns,
-        cipher: Cipher,
-        n_rounds: int,
-        depth: int,
-        done: int = 0,
-        asks: Asks | None = None,
-        before: SaidBefore | None = None,
-    ) -> None:
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
         held_out = 0 if own.held_out is None else own.held_out.matrix.n_rows
         n_rows = own.own.matrix.n_rows + held_out
-        self.hidden = HiddenSizes(len(own.own.scores), n_rounds, depth, n_rows)
-        widest, bins = self.hidden.most_cuts(depth - 1), int(joint.grid.offsets[-1]) + 1
+        self.hidden = HiddenSizes(len(own.own.scores), params.n_estimators, params.max_depth, n_rows)
+        widest, bins = self.hidden.most_cuts(params.max_depth - 1), int(joint.grid.offsets[-1]) + 1
         if widest * bins * 16 > LARGEST_LEVEL:
             raise ParameterError(
                 f"With hidden_rows the sums of all {widest} nodes of a level are kept at once, too many for {bins} "
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
-        super().__init__(ask, own, joint, cipher, KINDS * self.hidden.run_nodes, done, asks, before)
+        self.following = _Following((), None, set())
+        super().__init__(talk, own, joint, params, done)
+
+    def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # known by the sizes
+        """As many as trees can have, and as if sides were sums."""
+        return KINDS * self.hidden.run_nodes
 
     def start_round(self, round_: int) -> None:
         """A new key; nothing is said yet."""
         super().start_round(round_)
-        self.following = _Following(self.own.parts)
-        if self.asked:
-            one = self.cipher.keys_apart
-            self.sides_secret: SecretKey = self.secret if one else self.cipher.new_key(self.own.threads)
-            self.to_hear = set() if one else set(self.asked)
-            """Parties that do not have the key for sides yet."""
-        self.numbers = dict.fromkeys(self.groups, 0)
-        self.named: list[tuple[int, int, int]] = []
-        """Tree, node and the owner's number of each passive cut of the round."""
+        secret, to_hear = None, set[str]()
+        if self.now.asked and self.cipher.keys_apart:
+            secret = self.sealing.secret
+        elif self.now.asked:
+            secret, to_hear = self.cipher.new_key(self.own.threads), set(self.now.asked)
+        self.following = _Following(self.own.parts, secret, to_hear)
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        opened: dict[str, list[NDArray[np.int64]]] = {party: [] for party in self.asked}
+        opened: dict[str, list[NDArray[np.int64]]] = {party: [] for party in self.now.asked}
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.histograms, nodes)
             order = self._by_size(nodes)
@@ -125,7 +135,7 @@ class HiddenRows(VerticalRows):
                 if plan is not None:
                     for party, answer in answers.items():
                         opened[party].append(self._opened_by_node(party, answer, plan))
-        self.level += 1
+        self.now.level += 1
         places = np.argsort(order)
         told = {party: np.concatenate(sums)[places] for party, sums in opened.items() if sums}
         return self._checked(nodes, own.result(), told)
@@ -134,15 +144,15 @@ class HiddenRows(VerticalRows):
         """The order in which nodes are sealed: those with most rows first."""
         return np.argsort(-self.own.parts[0].sizes(nodes), kind="stable")
 
-    def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, Answer]]]:
+    def _level(self, nodes: Nodes) -> Iterator[tuple[RowsPlan | None, dict[str, SealedSums]]]:
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
         counted = self.following.n_counted
-        for step in self.hidden.steps(self.level, counted) if self.asked else ():
-            plan = sums_plan(self.begin, self.hidden, self.level, step, counted) if counted else None
-            sealed = b"" if plan is None else self.secret.seal_rows(self._vectors(nodes, step), plan).encode()
-            key = self.secret.public.encode() if self.level == step.start == 0 else b""
-            request = AskHiddenSums(self.round, self.level, step.start, key, sealed)
-            answers = self.ask(dict.fromkeys(self.asked, request), self._most_sums(plan))
+        for step in self.hidden.steps(self.now.level, counted) if self.now.asked else ():
+            plan = sums_plan(self.begin, self.hidden, self.now.level, step, counted) if counted else None
+            sealed = b"" if plan is None else self.sealing.secret.seal_rows(self._vectors(nodes, step), plan).encode()
+            key = self.sealing.secret.public.encode() if self.now.level == step.start == 0 else b""
+            request = AskHiddenSums(self.now.number, self.now.level, step.start, key, sealed)
+            answers = self.group.ask(dict.fromkeys(self.now.asked, request), SealedSums, self._most_sums(plan))
             if plan is not None:
                 self._note(plan, len(step))
             yield plan, answers
@@ -153,13 +163,11 @@ class HiddenRows(VerticalRows):
         part = self.own.parts[0]
         for i in range(step.start, min(step.stop, len(nodes.tree))):
             node = nodes.at(np.array([i]))
-            out[self.following.at(node)[0], i - step.start] = self.own_gradients[nodes.tree[i], part.rows(node)]
+            out[self.following.at(node)[0], i - step.start] = self.now.own_gradients[nodes.tree[i], part.rows(node)]
         return out.reshape(len(out), -1)
 
-    def _opened_by_node(self, party: str, answer: Answer, plan: RowsPlan) -> NDArray[np.int64]:
+    def _opened_by_node(self, party: str, answer: SealedSums, plan: RowsPlan) -> NDArray[np.int64]:
         """What becomes known here: the sums, each checked to be one that rows can have (nodes x groups x 2)."""
-        if not isinstance(answer, SealedSums):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where sums were asked for.")
         sums = self._opened_sums(party, answer.sealed_sums, plan)
         return np.ascontiguousarray(sums.reshape(self.groups[party], -1, 2).swapaxes(0, 1))
 
@@ -171,10 +179,10 @@ class HiddenRows(VerticalRows):
             now = {party: _Members(asked[party], at[turn], self) for party, at in turns.items() if turn < len(at)}
             requests = {party: members.request(party) for party, members in now.items()}
             most = max(self.cipher.slots_bytes(members.plan, 1, 1) for members in now.values())
-            answers = self.ask(requests, ROOM + most)
+            answers = self.group.ask(requests, HiddenSides, ROOM + most)
             for party, members in now.items():
                 sides[party] |= members.sides(party, answers[party])
-                self._name(party, asked[party].nodes.at(members.which))
+                self.following.name(party, asked[party].nodes.at(members.which))
         n_parts = len(self.own.parts)
         return {
             party: [np.concatenate([found[i][part] for i in range(len(found))]) for part in range(n_parts)]
@@ -190,23 +198,17 @@ class HiddenRows(VerticalRows):
             turns += [which[i : i + self.hidden.cuts_together] for i in range(0, len(which), self.hidden.cuts_together)]
         return turns
 
-    def _name(self, party: str, nodes: Nodes) -> None:
-        first = self.numbers[party]
-        self.numbers[party] += len(nodes.tree)
-        numbers = range(first + 1, self.numbers[party] + 1)
-        self.named += zip(nodes.tree.tolist(), nodes.node.tolist(), numbers, strict=True)
-
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """The levels that the trees lack are asked for like the others; then as in every vertical run."""
-        while self.level < self.hidden.depth:
+        while self.now.level < self.hidden.depth:
             for _ in self._level(NOBODY):
                 pass
-            self.level += 1
+            self.now.level += 1
         super().finish_round(leaves, values)
 
     def number(self, trees: Forest) -> None:
         """Writes the owners' numbers of passive cuts where the round's new trees have no thresholds."""
-        for tree, node, number in self.named:
+        for tree, node, number in self.following.named:
             trees.thresholds[trees.roots[tree] + node] = number
 
 
@@ -227,16 +229,14 @@ class _Members:
         """The cuts in the clear, their members sealed; the key with the first of a round."""
         cuts, at, rows = self.cuts, self.which, self.rows
         listed = HiddenCuts(cuts.column[at], cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at].reshape(-1))
-        sealed = rows.sides_secret.seal_slots(self.own_members, self.plan).encode()
-        key = rows.sides_secret.public.encode() if party in rows.to_hear else b""
-        rows.to_hear.discard(party)
-        return AskHiddenSides(rows.round, rows.level, listed, sealed, key)
+        sealed = rows.following.secret.seal_slots(self.own_members, self.plan).encode()
+        key = rows.following.secret.public.encode() if party in rows.following.to_hear else b""
+        rows.following.to_hear.discard(party)
+        return AskHiddenSides(rows.now.number, rows.now.level, listed, sealed, key)
 
-    def sides(self, party: str, answer: Answer) -> dict[int, list[NDArray[np.bool_]]]:
+    def sides(self, party: str, answer: HiddenSides) -> dict[int, list[NDArray[np.bool_]]]:
         """What becomes known here: by cut and part, which of the rows at its node go left."""
-        if not isinstance(answer, HiddenSides):
-            raise ProtocolError(f"Party {party!r} did not tell the sides of the rows it was asked about.")
-        secret = self.rows.sides_secret
+        secret = self.rows.following.secret
         with answer_of(party):
             opened = secret.open_slots(secret.public.read_slots(answer.sealed_sides, self.plan, 1, 1))[:, 0]
         if (opened & ~self.own_members.sum(axis=1)).any():

@@ -8,151 +8,173 @@ nodes in their steps, no more cuts than the level can have nodes, cuts of the ow
 At every cut the sides of all rows count as told, because the sum of a row can carry them for several cuts.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import (
     AskHiddenSides,
     AskHiddenSums,
-    AskSealedSums,
-    AskSides,
     BeginSealed,
     Done,
+    EndRound,
     HiddenCuts,
     HiddenSides,
     SealedSums,
-    Sides,
 )
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import Nodes as Spans
 from hedgerow.privacy.shapes import Selection
+from hedgerow.protocols.told_nodes import check_places
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
-from hedgerow.protocols.vertical.passive_rows import REPEATS, PassiveRows
+from hedgerow.protocols.vertical.passive_rows import OFF_GRID, Giving
+from hedgerow.protocols.vertical.passive_run import PassiveRun
+from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.splits import Cuts, Nodes
 
 REFUSED = "The plan of this run hides which rows share a node; the active party asks in a way that tells it."
 
 
-class HiddenPassiveRows(PassiveRows):
+class HiddenRound:
+    """What a party holds while the trees of one round grow: all its rows, and how much was asked about them."""
+
+    def __init__(self, table: PassiveTable, hidden: HiddenSizes, round_: int, public: PublicKey) -> None:
+        self.public = public
+        self.public_for_sides: PublicKey | None = None
+        self.parts = table.parts(1, round_)  # nodes of all trees look alike
+        order = self.parts[0].orders[0]
+        self.n_counted = len(order)
+        every = self.n_counted == table.own_codes.shape[1]
+        codes = table.own_codes if every else np.take(table.own_codes, order, axis=1)
+        self.selection = Selection(np.ascontiguousarray(codes), table.widths)
+        self.everybody = Spans.in_order(np.array([self.n_counted]))
+        """All rows that count, as one node."""
+        self.level, self.n_cuts = 0, 0
+        self.to_come = list(hidden.steps(0, self.n_counted))
+        """The steps of this level that are still to be asked for."""
+
+
+class HiddenPassiveRows:
     """Rows of which only the active party knows where they are in the trees."""
 
     hides = True
-    to_come: list[range]
-    """The steps of this level that are still to be asked for."""
-    everybody: Spans
-    """All rows that count, as one node."""
+    """Whether this party is not told which rows share a node."""
+
+    def __init__(self, run: PassiveRun) -> None:
+        self.run = run
+        self.hidden = self._sizes(1)
+        self.now: HiddenRound | None = None
+
+    def _sizes(self, n_trees: int) -> HiddenSizes:
+        params = self.run.table.params
+        return HiddenSizes(n_trees, params.n_estimators, params.max_depth, self.run.table.n_rows)
 
     def begin(self, request: BeginSealed) -> Done:
-        """Take over the sizes of the run, if they can be."""
-        held_out = 0 if self.held_out is None else self.held_out.matrix.n_rows
-        n_rows = self.own.matrix.n_rows + held_out
-        done = super().begin(request)
-        self.hidden = HiddenSizes(request.n_trees, self.params.n_estimators, self.params.max_depth, n_rows)
-        self.most_sums = REPEATS * 2 * int(self.widths.sum()) * self.hidden.run_nodes
+        """Take over the sizes of the run, if they can be: all nodes that trees can have, and as if sides were sums."""
+        hidden = self._sizes(request.n_trees)
+        done = self.run.begin(request, hidden.run_nodes, KINDS)
+        self.hidden, self.now = hidden, None
         return done
 
-    def _run_nodes(self, n_trees: int) -> int:
-        """As many as a tree can have, and as if sides were sums."""
-        return KINDS * HiddenSizes(n_trees, self.params.n_estimators, self.params.max_depth, 0).run_nodes
-
-    def sums(self, request: AskSealedSums) -> SealedSums:  # noqa: ARG002
-        """Never in this run: it would tell nodes."""
+    def answer(self, request: Giving) -> SealedSums | HiddenSides:
+        """What the active party may ask for in the trees of this run; nothing that would tell nodes."""
+        if isinstance(request, AskHiddenSums):
+            return self.hidden_sums(request)
+        if isinstance(request, AskHiddenSides):
+            return self.hidden_sides(request)
         raise ProtocolError(REFUSED)
 
-    def sides(self, request: AskSides) -> Sides:  # noqa: ARG002
-        """Never in this run: it would tell nodes."""
-        raise ProtocolError(REFUSED)
-
-    def hidden_answer(self, request: AskHiddenSums | AskHiddenSides) -> SealedSums | HiddenSides:
-        """What the active party may ask for in the trees of this run."""
-        return self.hidden_sums(request) if isinstance(request, AskHiddenSums) else self.hidden_sides(request)
+    def end(self, request: EndRound) -> Done:
+        """The own cuts of the round belong to the model."""
+        done = self.run.end(request)
+        self.now = None
+        return done
 
     def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
         """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""
-        begun = self._check_next(request)
-        self.underway = True
-        if self.finished:
-            self._start(request.round, begun.n_trees)
-            self.public = self.cipher.read_public_key(request.public_key, self.threads)
-        answer = self._summed(begun, request, self.to_come[0])
-        del self.to_come[0]
-        if not self.to_come:
-            self.level, self.n_cuts = request.level + 1, 0
-            if self.level < self.params.max_depth:
-                self.to_come = list(self.hidden.steps(self.level, self.n_counted))
-        self.underway = False
+        begun, run, table = self._check_next(request), self.run, self.run.table
+        run.underway = True
+        now = self.now
+        if run.finished or now is None:
+            run.start(request.round)
+            public = table.cipher.read_public_key(request.public_key, table.threads)
+            now = self.now = HiddenRound(table, self.hidden, request.round, public)
+        answer = self._summed(begun, request, now.to_come[0])
+        del now.to_come[0]
+        if not now.to_come:
+            now.level, now.n_cuts = request.level + 1, 0
+            if now.level < table.params.max_depth:
+                now.to_come = list(self.hidden.steps(now.level, now.n_counted))
+        run.underway = False
         return answer
 
     def _summed(self, begun: BeginSealed, request: AskHiddenSums, step: range) -> SealedSums:
-        self.returned += 2 * len(step) * int(self.widths.sum())
-        if self.returned > self.most_sums or KINDS * self.returned > begun.run_sums:
-            raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
-        if not self.n_counted:
+        run, table, now = self.run, self.run.table, self._under_way
+        run.count_sums(len(step), KINDS)
+        if not now.n_counted:
             return SealedSums(b"")
-        plan = sums_plan(begun, self.hidden, request.level, step, self.n_counted)
-        self.carried += self.cipher.room(plan, int(self.widths.sum()))
-        self.terms.check_given(self.told_sides, self.carried)
-        self.on_counted()
-        sealed = self.public.read_rows(request.sealed_gradients, plan)
-        return SealedSums(self.public.group_sums(sealed, self.selection, self.everybody).encode())
+        plan = sums_plan(begun, self.hidden, request.level, step, now.n_counted)
+        run.count_bits(table.cipher.room(plan, table.n_sums))
+        sealed = now.public.read_rows(request.sealed_gradients, plan)
+        return SealedSums(now.public.group_sums(sealed, now.selection, now.everybody).encode())
+
+    @property
+    def _under_way(self) -> HiddenRound:
+        if self.now is None:
+            raise ProtocolError("The active party asks for sides of another step than this one.")
+        return self.now
 
     def _check_next(self, request: AskHiddenSums) -> BeginSealed:
         """The step must be the first of the next round, or the next of this one."""
-        if self.begun is None:
-            raise ProtocolError("The active party asks for sums before the run has begun.")
-        expected = (self.round, self.level, self.to_come[0].start if not self.finished and self.to_come else -1)
-        if self.finished:
-            self._check_start(self.round + 1)
-            expected = (self.round + 1, 0, 0)
+        run, now, begun = self.run, self.now, self.run.has_begun()
+        if run.finished:
+            run.check_start(run.round + 1)
+            expected = (run.round + 1, 0, 0)
+        elif now is None:  # its beginning was refused
+            expected = (run.round, 0, 0)
+        else:
+            expected = (run.round, now.level, now.to_come[0].start if now.to_come else -1)
         if (request.round, request.level, request.first) != expected:
             raise ProtocolError("The active party asks for another step than the next.")
-        if request.public_key and not self.finished:
+        if request.public_key and not run.finished:
             raise ProtocolError("The active party changes its key in the middle of a round.")
-        self._check_whole()
-        return self.begun
-
-    def _start(self, round_: int, n_trees: int) -> None:  # noqa: ARG002  # nodes of all trees look alike
-        super()._start(round_, 1)
-        self.public_for_sides: PublicKey | None = None
-        order = self.parts[0].orders[0]
-        self.n_counted, self.n_cuts = len(order), 0
-        every = self.n_counted == self.own_codes.shape[1]
-        codes = self.own_codes if every else np.take(self.own_codes, order, axis=1)
-        self.selection = Selection(np.ascontiguousarray(codes), self.widths)
-        self.everybody = Spans.in_order(np.array([self.n_counted]))
-        self.to_come = list(self.hidden.steps(0, self.n_counted))
+        run.check_whole()
+        return begun
 
     def hidden_sides(self, request: AskHiddenSides) -> HiddenSides:
         """What becomes known to the active party: the sides of the rows for which it sealed a one."""
-        if self.finished or not self.level or (request.round, request.level) != (self.round, self.level):
+        run, now = self.run, self._under_way
+        if run.finished or not now.level or (request.round, request.level) != (run.round, now.level):
             raise ProtocolError("The active party asks for sides of another step than this one.")
-        self._check_whole()
+        run.check_whole()
         cuts = self._own_cuts(request.cuts)
-        n_cuts = self.n_cuts + len(cuts.column)
-        if len(cuts.column) > self.hidden.cuts_together or n_cuts > self.hidden.most_cuts(self.level - 1):
+        n_cuts = now.n_cuts + len(cuts.column)
+        if len(cuts.column) > self.hidden.cuts_together or n_cuts > self.hidden.most_cuts(now.level - 1):
             raise ProtocolError("The active party cuts more nodes than a level can have.")
-        own_choice = np.concatenate([part.sides(cuts).reshape(len(cuts.column), -1) for part in self.parts], axis=1).T
+        own_choice = np.concatenate([part.sides(cuts).reshape(len(cuts.column), -1) for part in now.parts], axis=1).T
         plan = sides_plan(self.hidden, len(own_choice), len(cuts.column))
         # What is sealed for one row cannot be seen, so it may be the sides of the row at all these cuts.
-        told = self.told_sides + own_choice.size
+        told = run.given.sides + own_choice.size
         if KINDS * told > plan.run_sums:
             raise PrivacyError("The active party asks for more sides than the run was to open; this party stops.")
-        self.terms.check_given(told, self.carried)
-        public = self._key_for_sides(request.public_key)
+        run.terms.check_given(told, run.given.bits)
+        public = self._key_for_sides(now, request.public_key)
         sealed = public.read_slots(request.sealed_members, plan, len(cuts.column))
         answer = HiddenSides(public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
-        self.cuts.append(self._numbered(cuts))
-        self.n_cuts, self.told_sides = n_cuts, told
+        run.cuts.append(self._numbered(cuts))
+        now.n_cuts, run.given.sides = n_cuts, told
         return answer
 
-    def _key_for_sides(self, told: bytes) -> PublicKey:
+    def _key_for_sides(self, now: HiddenRound, told: bytes) -> PublicKey:
         """The key of the round, or where the cipher needs one for sides that one, told with the first of them."""
-        public = self.public if self.cipher.keys_apart else self.public_for_sides
+        table = self.run.table
+        public = now.public if table.cipher.keys_apart else now.public_for_sides
         if bool(told) != (public is None):
             raise ProtocolError("The active party gives no key for sides, or another in the middle of a round.")
         if public is None:
-            public = self.public_for_sides = self.cipher.read_public_key(told, self.threads)
+            public = now.public_for_sides = table.cipher.read_public_key(told, table.threads)
         return public
 
     def _own_cuts(self, listed: HiddenCuts) -> Cuts:
@@ -163,11 +185,34 @@ class HiddenPassiveRows(PassiveRows):
         none: NDArray[np.int64] = np.zeros(n, np.int64)
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(Nodes(none, none), none + 1, listed.column, listed.bin, listed.missing_left, sets)
-        self._check_places(cuts)
+        check_places(cuts, self.run.table.grid, OFF_GRID)
         return cuts
 
     def _numbered(self, cuts: Cuts) -> Cuts:
         """As they are kept: by their number among the own cuts of the round, counted from 1."""
-        first = sum(len(before.column) for before in self.cuts) + 1
+        first = sum(len(before.column) for before in self.run.cuts) + 1
         numbers = np.arange(first, first + len(cuts.column), dtype=np.int64)
         return cuts._replace(nodes=Nodes(cuts.nodes.tree, numbers))
+
+    @property
+    def most_request(self) -> int:
+        """Bytes that the next request may have; a longer one is refused before it is taken in."""
+        return self.run.most_request(lambda begun: max((0, *self._most_sums(begun), *self._most_sides())))
+
+    def _most_sums(self, begun: BeginSealed) -> Iterator[int]:
+        """The next step of sums."""
+        run, now = self.run, self.now
+        level, counted = (0, run.table.n_drawn(run.round + 1)) if now is None else (now.level, now.n_counted)
+        steps = list(self.hidden.steps(0, counted)) if now is None else now.to_come
+        if counted and steps:
+            yield run.table.cipher.rows_bytes(sums_plan(begun, self.hidden, level, steps[0], counted))
+
+    def _most_sides(self) -> Iterator[int]:
+        """The members of as many cuts as may still come."""
+        now = self.now
+        if now is None or not now.level:
+            return
+        most = min(self.hidden.cuts_together, self.hidden.most_cuts(now.level - 1) - now.n_cuts)
+        n_rows = sum(part.orders.shape[1] for part in now.parts) if most > 0 else 0
+        for cuts in {most, *(1 << i for i in range(most.bit_length()))} if n_rows else ():
+            yield self.run.table.cipher.slots_bytes(sides_plan(self.hidden, n_rows, cuts), cuts)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import RunError
-from hedgerow.protocols.vertical.active import AllColumns, bins_of
+from hedgerow.protocols.vertical.columns import AllColumns, bins_of
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -83,13 +83,19 @@ class LearntBins:
         owners = tuple((o.party, o.last - o.first) for o in passive)
         possible = np.ones((n, len(at)), np.bool_)
         full = np.zeros(len(at), np.int64)
-        return cls(owners, columns, bins[columns], at, rows, n_rows, possible, possible.copy(), full)
+        return cls(
+            owners, columns, bins[columns], at, rows, n_rows, by_sides=possible, by_both=possible.copy(), full=full
+        )
 
     def __post_init__(self) -> None:
         self.place = np.full(self.n_rows, -1, np.int64)
         self.place[self.rows] = np.arange(len(self.rows))
         self.ends = np.cumsum(self.widths)
-        self.starts = self.ends - self.widths
+
+    @property
+    def starts(self) -> Ints:
+        """Where the bins of each column begin."""
+        return np.asarray(self.ends - self.widths, np.int64)
 
     def follow(self, joint: AllColumns) -> None:
         """Where bins lie now: the columns of a party that is lost have one left, in which all rows are."""
@@ -207,7 +213,8 @@ class LearntBins:
             n = len(rows) * len(at)
             both = (np.unpackbits(np.frombuffer(raw, np.uint8), count=n).astype(np.bool_) for raw in kept.bits)
             sides, all_ = (array.reshape(len(rows), len(at)) for array in both)
-            return cls(kept.owners, columns, widths, at, rows, kept.n_rows, sides, all_, full, kept.opened)
+            known = (kept.owners, columns, widths, at, rows, kept.n_rows)
+            return cls(*known, by_sides=sides, by_both=all_, full=full, opened=kept.opened)
         except (msgspec.DecodeError, ValueError, IndexError):
             raise RunError("What was kept of the sides and sums is damaged; start again in another folder.") from None
 

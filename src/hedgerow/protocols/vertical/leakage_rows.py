@@ -42,7 +42,7 @@ class NotedRows:
 
         From then on the grower may change the sums of the level before.
         """
-        if self.rows.asked:
+        if self.rows.now.asked:
             self.meanwhile(self._note)
         try:
             return ask()
@@ -58,7 +58,7 @@ class NotedRows:
         """The sums, noted."""
         out, own = self._asking(lambda: self.rows.histograms(nodes)), self.rows.own
         self._count()
-        self._to_note.append(partial(self.learnt.sums, nodes, out, own.parts[0], self.rows.own_gradients))
+        self._to_note.append(partial(self.learnt.sums, nodes, out, own.parts[0], self.rows.now.own_gradients))
         return out
 
     def _count(self) -> None:

@@ -17,23 +17,25 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import MOST_SMALL, encode
+from hedgerow.data.table import Table
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.align.lists import Counts, Tables
 from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.disclosure_counter import DisclosureCounter
+from hedgerow.protocols.vertical.disclosures import GAVE, DisclosureCounter, Given, Terms
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.kept_cuts import CutStore, grid_digest
-from hedgerow.protocols.vertical.passive_rows import GAVE, PassiveRows, passive_rows
-from hedgerow.protocols.vertical.request_sizes import most_request
-from hedgerow.protocols.vertical.terms import Terms
+from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
+from hedgerow.protocols.vertical.passive_run import PassiveRun
+from hedgerow.protocols.vertical.passive_table import PassiveTable
+from hedgerow.trees.bins import Grid
 
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
 
-Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
-"""What is answered with something of the own columns."""
+Answers = PassiveRows | HiddenPassiveRows
+"""What a party answers about nodes, which are told to it or hidden from it."""
 
 
 class PassiveSide:
@@ -45,14 +47,14 @@ class PassiveSide:
         self.name, self.plan, self.policy = name, plan, policy
         self.journal, self.ledger = counts
         self.threads, self.keeps, self.durable = threads, keeps, durable
-        self.rows: PassiveRows | None = None
+        self.rows: Answers | None = None
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
 
     @property
     def most_bytes(self) -> int:
         """The bytes the next request may have: how much can be sealed in it is known."""
-        return MOST_SMALL if self.rows is None else min(MOST_SMALL + most_request(self.rows), MOST_BYTES)
+        return MOST_SMALL if self.rows is None else min(MOST_SMALL + self.rows.most_request, MOST_BYTES)
 
     def answer(self, request: m.Request, tables: Tables, keep: Callable[[bytes], None] | None) -> m.Answer:
         """What the plan allows of a party that has these rows; its part of the model goes to `keep`."""
@@ -70,7 +72,8 @@ class PassiveSide:
         if isinstance(request, m.KeepPart):
             self.journal.settle(MODEL, hashlib.sha256(request.model.encode()).digest())
             if keep is not None:
-                keep(parts.encoded(rows.part(request, self.name, tables[0].columns)))
+                part = rows.run.part(request, self.name, tables[0].columns, rows.hides)
+                keep(parts.encoded(part))
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
@@ -84,18 +87,23 @@ class PassiveSide:
             )
         rows = self.rows
         if rows is None:
-            kind = HiddenPassiveRows if self.plan.method.hidden_rows else PassiveRows
-            rows = passive_rows(self.plan, own, valid, self.threads, self.keeps, self._terms(), kind)
-            self._check_grid(rows)
-            self.rows = rows
-        columns = rows.describe()
+            rows = self.rows = self._begun(own, valid)
+        columns = rows.run.table.describe()
         if self.policy.tell_columns == "codes":
             return columns
         return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
 
-    def _check_grid(self, rows: PassiveRows) -> None:
+    def _begun(self, own: Table, valid: Table | None) -> Answers:
+        """The own rows, binned; what was given before is in the log."""
+        terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
+        table = PassiveTable.of(self.plan, own, valid, self.threads, terms.bin_rows)
+        run = PassiveRun(table, terms, given, self.keeps)
+        self._check_grid(table.grid)
+        return HiddenPassiveRows(run) if self.plan.method.hidden_rows else PassiveRows(run)
+
+    def _check_grid(self, grid: Grid) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
-        digest = grid_digest(rows.grid)
+        digest = grid_digest(grid)
         if self.journal.differs(GRID, digest):
             raise DataError(
                 "This party's cut points are not those with which the run began; put its table and its policy "
@@ -104,19 +112,16 @@ class PassiveSide:
         self.journal.settle(GRID, digest)
 
     def _terms(self) -> Terms:
-        """What the plan and the own policy hold the active party to; sums given before are in the log."""
+        """What the plan and the own policy hold the active party to."""
         return Terms(
-            self._is_asked,
-            self._goes_on,
-            self.policy.min_child_rows,
-            self._given("sums"),
-            self._given("sides"),
-            self._most_trees,
-            self.policy.min_bin_rows,
-            self._given("bits"),
-            self.policy.most_sides,
-            self.policy.most_bits,
-            len(self.plan.answering) - 1,
+            asked=self._is_asked,
+            shrinks=self._goes_on,
+            fewest_rows=self.policy.min_child_rows,
+            most_trees=self._most_trees,
+            bin_rows=self.policy.min_bin_rows,
+            most_sides=self.policy.most_sides,
+            most_bits=self.policy.most_bits,
+            others=len(self.plan.answering) - 1,
         )
 
     @property
@@ -138,7 +143,7 @@ class PassiveSide:
         run = self.journal.run
         return sum(line[what] for line in self.journal.log.lines() if line["event"] == GAVE and line["run"] == run)
 
-    def _begin(self, rows: PassiveRows, request: m.BeginSealed) -> m.Done:
+    def _begin(self, rows: Answers, request: m.BeginSealed) -> m.Done:
         """The sizes of a run stay, whatever process hears them; where parties may be lost, `rows` lets them shrink."""
         digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
         if not self._goes_on and self.journal.differs(SIZES, digest):
@@ -153,17 +158,10 @@ class PassiveSide:
             self.journal.settle(SIZES, digest)
         return done
 
-    def _give(self, rows: PassiveRows, request: Giving) -> m.Answer:
+    def _give(self, rows: Answers, request: Giving) -> m.Answer:
         """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        gave = DisclosureCounter(rows, self.journal, self.durable)
-        rows.on_counted = gave.begin
-        if isinstance(request, m.AskSealedSums):
-            reply: m.Answer = rows.sums(request)
-        elif isinstance(request, m.AskSides):
-            reply = rows.sides(request)
-        elif isinstance(rows, HiddenPassiveRows):
-            reply = rows.hidden_answer(request)
-        else:
-            raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
+        gave = DisclosureCounter(rows.run.given, self.journal, self.durable)
+        rows.run.on_counted = gave.begin
+        reply = rows.answer(request)
         gave.finish()
         return reply

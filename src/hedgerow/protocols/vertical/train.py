@@ -22,16 +22,17 @@ from hedgerow.protocols.align.lists import Counts, OwnSets, PlaceStore
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.columns import MOST_COLUMNS, Common, loss_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.vertical.active import AllColumns, Asks, VerticalRows, run_nodes
+from hedgerow.protocols.vertical.active import Asks, Talk, VerticalRows
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
-from hedgerow.protocols.vertical.repeat_checks import SaidBefore
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.boost import Callback, Kept, boost
 from hedgerow.trees.forest import Forest
@@ -117,12 +118,12 @@ def grow(
     What was said in attempts before is compared with what is said in this one.
     """
     plan, task = group.plan, ready.task
-    n_trees, done = task.loss.n_trees, 0 if before is None else before.n_trees // task.loss.n_trees
+    done = 0 if before is None else before.n_trees // task.loss.n_trees
 
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, group.present)
 
-    rows = _rows(group, ready, joint, n_trees, (done, asks, said))
+    rows = _rows(group, ready, joint, done, asks, said or SaidBefore())
     if learnt is not None:
         learnt.follow(joint)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
@@ -132,13 +133,13 @@ def grow(
         growth,
         plan.params,
         ready.fixed.scales,
-        n_trees,
+        task.loss.n_trees,
         ready.stopping,
         callbacks,
-        before,
-        history,
-        kept,
-        rows.number if isinstance(rows, HiddenRows) else None,
+        start=before,
+        resumed=history,
+        kept=kept,
+        sealed=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(id_, plan.active, owned)
@@ -148,14 +149,12 @@ def grow(
     return model
 
 
-def _rows(
-    group: PartyGroup, ready: Ready, joint: AllColumns, n_trees: int, so_far: tuple[int, Asks, SaidBefore | None]
-) -> VerticalRows:
+def _rows(group: PartyGroup, ready: Ready, joint: AllColumns, done: int, asks: Asks, said: SaidBefore) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    params, talks = group.plan.params, (group.ask_each, ready.rows, joint, cipher_of(group.plan))
-    if group.plan.method.hidden_rows:
-        return HiddenRows(*talks, params.n_estimators, params.max_depth, *so_far)
-    return VerticalRows(*talks, run_nodes(params, n_trees), *so_far, params.min_child_rows)
+    talk = Talk(group, cipher_of(group.plan), asks, said)
+    return (HiddenRows if group.plan.method.hidden_rows else VerticalRows)(
+        talk, ready.rows, joint, group.plan.params, done
+    )
 
 
 def scores_of(ready: Ready) -> tuple[NDArray[np.float32], ...]:
@@ -185,13 +184,10 @@ def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Co
     """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
     plan, held_out = group.plan, ready.task.held_out
     request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
-    told = {}
-    for party, answer in group.tell(request).items():
-        if not isinstance(answer, OwnColumns):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where columns were asked for.")
+    told = group.tell(request, OwnColumns)
+    for party, answer in told.items():
         _check_columns(party, answer)
         said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
-        told[party] = answer
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
     joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
@@ -258,6 +254,4 @@ def columns_of(joint: AllColumns, own: tuple[Column, ...]) -> tuple[Column, ...]
 
 def _hand_out(group: PartyGroup, joint: AllColumns, model: str, n_trees: int) -> None:
     requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in group.present}
-    for party, answer in group.ask_each(requests).items():
-        if not isinstance(answer, Done):
-            raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where its part was to be kept.")
+    group.ask(requests, Done)

@@ -11,7 +11,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, present_of
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.tables import digest
 from hedgerow.run.folder.folder import open_folder

@@ -16,7 +16,7 @@ from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
 from hedgerow.protocols.predict.passive import Answering, Keeper
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.simulation.parties import members
 from hedgerow.transports.inproc import InProcess
 

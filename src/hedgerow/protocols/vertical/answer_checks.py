@@ -1,4 +1,4 @@
-"""Whether the sums that passive parties give are those of rows, as far as the active party can tell by itself.
+"""Whether what passive parties say can be true of rows, as far as the active party can tell by itself.
 
 A passive party chooses which sealed gradients it adds up. One that returns a multiple of a few rows' gradients as the
 sums of invented columns could read labels from which of these columns is cut. Four things bind it, at every level, at
@@ -7,14 +7,15 @@ nodes it was asked about and at their siblings, whose sums are the parent's less
 *Bins.* In no column do the absolute sums of all bins exceed the absolute values of the node's rows together.
 *Cuts.* At a chosen cut the sums of the bins that go left are those of the rows that the owner says go left.
 *Children.* Below a cut a node has no rows, and so no sums, in bins of the column that went to the other side.
-*Repetition* (`repeat_checks`). A tree that is grown again after a loss is told the same.
+*Repetition.* A tree that is grown again after a loss is told the same (`SaidBefore`).
 
 The rows of a node, their gradients and their number are the active party's own; no other row is known here.
 
 Sees in the clear.  What the active party has anyway: opened sums, sides, its own gradients. Nothing is said.
 """
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -139,3 +140,60 @@ def _keys(tree: Ints, node: Ints) -> Ints:
 def _bins(set_: NDArray[np.uint64], n: int) -> Bools:
     """Which of a column's bins are in a set."""
     return np.unpackbits(np.ascontiguousarray(set_).view(np.uint8), bitorder="little")[:n].astype(np.bool_)
+
+
+class SaidBefore:
+    """Hashes of the answers of the round under way, in every attempt at it: trees that are grown again are told alike.
+
+    A party that made up its sums, saw which cut was chosen and went away before it had to tell the sides would else be
+    asked again for the same rows, and could make up others. Gradients, rows and cuts of trees that are grown again are
+    the same, and so are the answers: sums, which cuts are allowed, and sides. What was said once is compared as far as
+    all parties before it said the same; after the loss of another party the trees may become others.
+
+    How many bins its columns have a party says in every attempt, and always the same: else the sums that it gave before
+    would be those of other columns, or of none, and those that it made up would never be checked.
+
+    A new process of the active party begins without them.
+    """
+
+    def __init__(self) -> None:
+        self.round = -1
+        self._so_far = b""
+        self._said: dict[tuple[bytes, str], bytes] = {}
+        self._columns: dict[str, bytes] = {}
+
+    def describe(self, party: str, columns: Iterable[NDArray[np.generic]]) -> None:
+        """What a party says of its columns at the beginning of an attempt; others than before end the run."""
+        digest = _digest(columns)
+        if self._columns.setdefault(party, digest) != digest:
+            raise PrivacyError(
+                f"Party {party!r} describes other columns than before a party was lost, so its table has changed or it "
+                "makes up what it says; the run stops."
+            )
+
+    def start_round(self, round_: int) -> None:
+        """The trees of a round begin, for the first time or again."""
+        if round_ != self.round:
+            self.round = round_
+            self._said.clear()
+        self._so_far = b""
+
+    def hear(self, answers: Mapping[str, Iterable[NDArray[np.generic]]]) -> None:
+        """The next answers; one that is another than before ends the run."""
+        now = hashlib.sha256(self._so_far)
+        for party in sorted(answers):
+            digest = _digest(answers[party])
+            if self._said.setdefault((self._so_far, party), digest) != digest:
+                raise PrivacyError(
+                    f"Party {party!r} says something else of the same rows than before a party was lost, so its table "
+                    "has changed or it makes up what it says; the run stops."
+                )
+            now.update(party.encode() + digest)
+        self._so_far = now.digest()
+
+
+def _digest(arrays: Iterable[NDArray[np.generic]]) -> bytes:
+    whole = hashlib.sha256()
+    for array in arrays:
+        whole.update(np.ascontiguousarray(array).data)
+    return whole.digest()

@@ -1,0 +1,165 @@
+"""A passive party's side of a vertical run, as far as it is the same whether nodes are told to it or hidden from it.
+
+Its own rows and cut points, the sizes and limits that it holds the active party to, what it gave, and its own cuts.
+`passive_rows` and `hidden_passive` answer about nodes; both have what is here.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec.structs import astuple
+from numpy.typing import NDArray
+
+from hedgerow.corridor.messages import BeginSealed, Done, EndRound, KeepPart
+from hedgerow.data.table import Column
+from hedgerow.errors import ParameterError, PrivacyError, ProtocolError
+from hedgerow.model.part import Part
+from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.vertical.columns import RUN_SUMS
+from hedgerow.protocols.vertical.disclosures import Given, Terms
+from hedgerow.protocols.vertical.kept_cuts import CutStore, OwnCuts, after_of, cuts_of
+from hedgerow.protocols.vertical.passive_table import PassiveTable
+from hedgerow.trees.splits import Cuts
+
+MOST_GROUPS = 1 << 20
+"""Sums of a node that another passive party may be asked for."""
+MOST_PLACES = 1 << 29
+"""Trees of a round times rows."""
+REPEATS = 2
+"""A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
+
+
+class PassiveRun:
+    """How far a run has come with this party, and what it gave."""
+
+    def __init__(self, table: PassiveTable, terms: Terms, given: Given, keeps: CutStore | None = None) -> None:
+        self.table, self.terms, self.given, self.keeps = table, terms, given, keeps
+        self.kept: list[OwnCuts] = [] if keeps is None else keeps.read()
+        self.reached = len(self.kept)
+        """Rounds that were ever complete."""
+        self.begun: BeginSealed | None = None
+        self.most_sums = 0
+        self.round, self.finished = -1, True
+        self.underway = False
+        """Whether a step was begun and not answered, because it was refused on the way: the round cannot go on."""
+        self.cuts: list[Cuts] = []
+        """The own cuts of this round."""
+        self.on_counted: Callable[[], None] = lambda: None
+        """Called when sums are counted and still to be worked out."""
+
+    def begin(self, request: BeginSealed, run_nodes: int, kinds: int = 1) -> Done:
+        """Take over the sizes of the run, if they can be: sums of so many nodes, each hidden as if it were several."""
+        params, widths, terms = self.table.params, self.table.widths, self.terms
+        trees, width = request.n_trees, self.table.n_sums
+        fits = 1 <= trees <= terms.most_trees and trees * self.table.own.matrix.n_rows <= MOST_PLACES
+        most = terms.others * MOST_GROUPS
+        fits = fits and width <= request.groups <= width + most and len(widths) <= request.columns
+        if not fits or request.columns > max(len(widths), most):
+            raise ProtocolError("The active party begins a run whose sizes do not fit this party's columns.")
+        # What decides how much a sum can carry is the plan's, whatever the request says.
+        bound = 1 << (params.gradient_bits - 1)
+        if (request.bound, request.run_sums) != (bound, RUN_SUMS * request.groups * kinds * run_nodes):
+            raise ProtocolError("The active party begins a run whose sizes are not those of the plan.")
+        self._check_sizes(request)
+        self._check_room(request)
+        if not max(self.reached - 1, 0) <= request.done <= len(self.kept):
+            raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
+        del self.kept[request.done :]
+        self.most_sums = REPEATS * 2 * width * run_nodes
+        self.begun, self.round, self.finished, self.underway = request, request.done - 1, True, False
+        return Done()
+
+    def _check_sizes(self, request: BeginSealed) -> None:
+        """Sizes stay; where parties may be lost, what is asked of all of them together may shrink."""
+        now = astuple(request)[1:]
+        before = now if self.begun is None else astuple(self.begun)[1:]
+        shrunk = self.terms.shrinks and now[:2] == before[:2] and all(a <= b for a, b in zip(now, before, strict=True))
+        if now != before and not shrunk:
+            raise ProtocolError("The active party changes the sizes of the run in its middle.")
+
+    def _check_room(self, request: BeginSealed) -> None:
+        """Sizes with which not even one row could be sealed are none."""
+        if self.table.widths.size:
+            bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
+            one = RowsPlan(rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums)
+            self.table.cipher.ensure_rows(one)
+
+    def has_begun(self) -> BeginSealed:
+        """The sizes of the run, without which nothing is summed."""
+        if self.begun is None:
+            raise ProtocolError("The active party asks for sums before the run has begun.")
+        return self.begun
+
+    def check_start(self, round_: int) -> None:
+        """The round is one of the plan's, and may ask this party."""
+        self._check_round(round_)
+        if not self.terms.asked(round_):
+            raise ProtocolError("The active party asks for sums in a round that the plan grows without this party.")
+
+    def _check_round(self, round_: int) -> None:
+        most = self.table.params.n_estimators
+        if round_ >= most:
+            raise ProtocolError(f"The active party grows more than the {most} rounds of the plan.")
+
+    def check_whole(self) -> None:
+        """In this round nothing was refused half-way."""
+        if self.underway:
+            raise ProtocolError("The active party goes on after a step that this party refused; it has to begin again.")
+
+    def start(self, round_: int) -> None:
+        """The next round begins."""
+        self.round, self.finished, self.cuts = round_, False, []
+
+    def count_sums(self, nodes: int, kinds: int = 1) -> None:
+        """Sums of so many nodes are given; more than the run needs are refused."""
+        self.given.sums += 2 * nodes * self.table.n_sums
+        if self.given.sums > self.most_sums or kinds * self.given.sums > self.has_begun().run_sums:
+            raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
+
+    def count_bits(self, bits: int) -> None:
+        """They carry so many bits; more than the policy gives away are refused. Then they are worked out."""
+        self.given.bits += bits
+        self.terms.check_given(self.given.sides, self.given.bits)
+        self.on_counted()
+
+    def most_request(self, sealed: Callable[[BeginSealed], int]) -> int:
+        """Bytes of the next request beside a key and lists of nodes: what is sealed, and a side a row and tree."""
+        begun = self.begun
+        if begun is None or not self.table.widths.size:
+            return 0
+        try:
+            return sealed(begun) + begun.n_trees * self.table.n_rows // 8
+        except (ParameterError, PrivacyError):
+            return 0  # no plan of such sizes is ever answered
+
+    def end(self, request: EndRound, after: Sequence[NDArray[np.int64]] = ()) -> Done:
+        """The own cuts of the round belong to the model, and how they lie below each other if that is known."""
+        if self.begun is not None and self.finished and request.round == self.round + 1:
+            self._pass(request.round)
+        if request.round != self.round:
+            raise ProtocolError("The active party ends another round than this one.")
+        self.check_whole()
+        if not self.finished:
+            self.kept.append(OwnCuts(self.round, tuple(self.cuts), tuple(after)))
+            self.reached = max(self.reached, len(self.kept))
+            if self.keeps is not None:
+                self.keeps.append(self.kept[-1])
+            self.finished = True
+        return Done()
+
+    def _pass(self, round_: int) -> None:
+        """A round that the plan grows without this party, which learns only that there was one."""
+        if not self.terms.asked(round_):
+            self._check_round(round_)
+            self.start(round_)
+
+    def part(self, request: KeepPart, party: str, columns: tuple[Column, ...], hides: bool) -> Part:
+        """The party's part of the model: its own thresholds, which nobody else has."""
+        n_trees = self.begun.n_trees if self.begun is not None else 1
+        cuts = cuts_of(self.kept, n_trees, request.n_trees)
+        numeric = cuts.bin >= 0
+        thresholds = np.where(numeric, self.table.grid.thresholds(cuts.column, cuts.bin), np.float32(0))
+        sets = np.where(numeric[:, None], np.uint64(0), cuts.left_bins)
+        own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
+        after = None if hides else after_of(self.kept, n_trees, request.n_trees)
+        return Part(request.model, party, request.first, columns, *own, hides, after)

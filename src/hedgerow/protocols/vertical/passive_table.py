@@ -1,0 +1,85 @@
+"""A passive party's own table, binned by its own cut points; nothing is said here."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.agreement.ciphers import cipher_of
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import OwnColumns
+from hedgerow.data.table import Table
+from hedgerow.privacy.additive import Cipher
+from hedgerow.protocols.vertical.columns import bins_of, wanted
+from hedgerow.trees import bins
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.local import Draw, Part, Sample, parts_of
+from hedgerow.trees.merge_bins import coarser, counts_of
+from hedgerow.trees.params import TreeParams
+from hedgerow.trees.sampling import rows as sampled
+
+
+@dataclass(frozen=True, eq=False)
+class PassiveTable:
+    """A passive party's own rows, binned by its own cut points, and the plan's rules for trees over them."""
+
+    own: Sample
+    held_out: Sample | None
+    grid: Grid
+    own_codes: NDArray[np.uint8]
+    """The bins of all rows, in the columns that can be cut."""
+    widths: NDArray[np.int64]
+    """Sums that are asked for in each of these columns."""
+    params: TreeParams
+    cipher: Cipher
+    threads: int
+
+    @classmethod
+    def of(cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int) -> "PassiveTable":
+        """With own cut points that leave so many rows in every bin that has any."""
+        params = plan.params
+        n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
+        found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+        if bin_rows > 1:
+            codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
+            grid = coarser(found[0], counts_of(codes, found[0]), bin_rows)
+            found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
+        none = np.empty(0, np.float32)
+
+        def sample(table: Table) -> Sample:
+            matrix = bins.to_bins(*found, table.values, table.absent, threads)
+            return Sample(matrix, none, none, table.row_keys(), none.reshape(0, 0))
+
+        held_out = None if valid is None else sample(valid.aligned(own.columns))
+        rows, n_bins = sample(own), bins_of(found[0])
+        by_column = rows.matrix.by_column
+        codes = by_column if by_column.size else _native.columns_of(rows.matrix, threads)
+        own_codes = codes[np.flatnonzero(n_bins > 1)]
+        cipher = cipher_of(plan)
+        return cls(rows, held_out, found[0], own_codes, wanted(n_bins), params=params, cipher=cipher, threads=threads)
+
+    @property
+    def n_sums(self) -> int:
+        """Of a node."""
+        return int(self.widths.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """All that go down the trees, validation rows included."""
+        return self.own.matrix.n_rows + (0 if self.held_out is None else self.held_out.matrix.n_rows)
+
+    def describe(self) -> OwnColumns:
+        """What becomes known: numbers of columns and bins."""
+        return OwnColumns(self.grid.n_values, self.grid.has_missing, self.grid.categorical)
+
+    def parts(self, n_trees: int, round_: int) -> list[Part]:
+        """The rows at the roots of a round's trees, as the plan draws them."""
+        draw = Draw(self.params.subsample, self.params.random_state, self.params.average)
+        return parts_of(self.own, self.held_out, n_trees, draw, round_, self.threads)
+
+    def n_drawn(self, round_: int) -> int:
+        """Rows that count in a round."""
+        if self.params.subsample >= 1:
+            return self.own.matrix.n_rows
+        return int(sampled(self.own.keys, self.params.subsample, self.params.random_state, round_).sum())
