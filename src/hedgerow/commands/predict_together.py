@@ -19,7 +19,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.model import Model
 from hedgerow.model.part import load_part, ownership_of, part_of
-from hedgerow.protocols.predict.passive import Keeper, check_owner
+from hedgerow.protocols.predict.passive import PartOwner, check_owner
 from hedgerow.report.tree_text import plain
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
@@ -124,7 +124,7 @@ def answer(
     for sentence in table.remarks:
         note(in_options(sentence))
     options = Options(folder, _say, ledger=ledger or ledger_beside(key))
-    place = real_predict.answer(run, Keeper(name, own, table, rules, identity), options)
+    place = real_predict.answer(run, PartOwner(name, own, table, rules, identity), options)
     typer.echo(f"folder: {place}")
 
 

@@ -23,7 +23,7 @@ from hedgerow.model.part import ownership_of
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
-from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.protocols.predict.passive import Answering, PartOwner
 from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.tables import digest
@@ -90,7 +90,7 @@ def predict_together(run: RunFile, model: Model, own_table: Table, identity: Ide
     return leaves
 
 
-def answer(run: RunFile, own: Keeper, options: Options) -> Path:
+def answer(run: RunFile, own: PartOwner, options: Options) -> Path:
     """A passive party's side: answers until the active party has all it asked for; returns the folder."""
     plan, settings = _plan(run, own.part.model), settings_of(run)
     entry = passive_entry(run, plan, own.name, "hedgerow predict --with")
