@@ -13,7 +13,7 @@ from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import worked_out
 from hedgerow.protocols.horizontal.party import HorizontalParty
-from hedgerow.protocols.horizontal.round import Pending
+from hedgerow.protocols.horizontal.steps import Pending
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.party import OpenerParty
 from hedgerow.protocols.session.journal import Journal, TranscriptHash

@@ -23,7 +23,6 @@ from hedgerow.corridor.messages import Answer, MaskedSums, PlainSums, Request
 from hedgerow.corridor.wire import MOST_SMALL, Corridor, sized
 from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
 from hedgerow.privacy import masks
-from hedgerow.protocols.session.journal import TranscriptHash
 from hedgerow.protocols.session.participants import enough
 
 ROOM = 4096
@@ -144,30 +143,3 @@ class SumRules(NamedTuple):
             )
         if any(p not in self.introduced for p in parties):
             raise PrivacyError("A sum was asked for with a party that was never introduced.")
-
-
-class PairPads:
-    """A party's side: what hides its words in the sums of one attempt, from the secrets it shares with the others."""
-
-    def __init__(self, rules: SumRules, pair_secrets: Mapping[int, bytes], transcript: TranscriptHash) -> None:
-        self.rules, self.pair_secrets, self.transcript = rules, pair_secrets, transcript
-        self._set: tuple[int, ...] = ()
-        """The set of parties last summed over, and what is made of it: secrets, which are taken, and who they are."""
-        self._secrets = np.empty((0, masks.KEY_BYTES), np.uint8)
-        self._subtract = np.empty(0, np.bool_)
-        self._numbers = b""
-
-    def pads(self, parties: tuple[int, ...]) -> masks.Pads | None:
-        """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
-        if self._set != parties:
-            self.rules.check(parties)
-            self._set = parties
-            own = self.rules.own_number
-            peers = [p for p in parties if p != own]
-            joined = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
-            self._secrets = np.frombuffer(joined, np.uint8).reshape(-1, masks.KEY_BYTES)
-            self._subtract = np.array([p < own for p in peers], np.bool_)
-            self._numbers = np.array(sorted(parties), "<u4").tobytes()
-        if self.rules.plan.protection == "plain":
-            return None
-        return masks.Pads(self._secrets, self._subtract, self.transcript.among(self._numbers))

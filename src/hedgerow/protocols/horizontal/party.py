@@ -1,4 +1,4 @@
-"""A horizontal party: agrees on the schema, gives counts for cut points, then takes steps down the trees (`round`).
+"""A horizontal party: agrees on the schema, gives counts for cut points, then takes steps down the trees (`steps`).
 
 The folder has the conversation.
 
@@ -16,10 +16,10 @@ from hedgerow.protocols.align.lists import Aligning, Counts
 from hedgerow.protocols.columns import given, loss_of
 from hedgerow.protocols.horizontal.driver import PartyRound, trees_digest
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
-from hedgerow.protocols.horizontal.round import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
 from hedgerow.protocols.horizontal.schema import SchemaTable
+from hedgerow.protocols.horizontal.steps import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
 from hedgerow.protocols.private_columns import OwnNames
-from hedgerow.protocols.secure_sum import PairPads, SumRules
+from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.journal import SETUP
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import ALIGNMENT, PROOFS, Handler, Table
@@ -60,8 +60,8 @@ class HorizontalParty:
 
     def introduced(self, attempt: Attempt) -> Table[Pending]:
         """The driver itself asks, and sums leave under masks, or plain."""
-        pads = PairPads(sum_rules(self.context, attempt), attempt.pair_secrets, attempt.transcript)
-        return self.begin_attempt(attempt, MaskedSender(pads, self.context.sent))
+        sums = MaskedSender(sum_rules(self.context, attempt), attempt, self.context.sent)
+        return self.begin_attempt(attempt, sums)
 
     def begin_attempt(self, attempt: Attempt, sums: SumSender) -> Table[Pending]:
         """What is answered when sums leave so."""

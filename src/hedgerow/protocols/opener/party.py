@@ -21,7 +21,7 @@ from hedgerow.protocols.columns import Common
 from hedgerow.protocols.horizontal.batch import NOTHING
 from hedgerow.protocols.horizontal.party import BEGUN, HorizontalParty, sum_rules
 from hedgerow.protocols.horizontal.prepare import begun_digest
-from hedgerow.protocols.horizontal.round import Pending, Reply
+from hedgerow.protocols.horizontal.steps import Pending, Reply
 from hedgerow.protocols.opener.leader import OpenerDriver
 from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, Summing, signed

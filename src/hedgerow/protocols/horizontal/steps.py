@@ -20,11 +20,12 @@ from hedgerow import _native
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.privacy.masks import Pads, PairSecrets
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
 from hedgerow.protocols.horizontal.checks import Way
 from hedgerow.protocols.horizontal.driver import PartyRound, joined
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
-from hedgerow.protocols.secure_sum import PairPads
+from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.trees.local import Adding, LocalRows, Step
 
@@ -54,12 +55,23 @@ class SumSender(Protocol):
 class MaskedSender:
     """Sums leave under masks, or as they are where all accepted that; made with those of others of this process."""
 
-    def __init__(self, pads: PairPads, sent: Sent) -> None:
-        self.pads, self.sent = pads, sent
+    def __init__(self, rules: SumRules, attempt: Attempt, sent: Sent) -> None:
+        self.rules, self.transcript, self.sent = rules, attempt.transcript, sent
+        self.secrets = None if rules.plan.protection == "plain" else PairSecrets(attempt.number, attempt.pair_secrets)
+        self._parties: tuple[int, ...] = ()
+        """Those that were last summed over, and how their numbers go into the hash that keys the pads."""
+        self._numbers = b""
+
+    def _pads(self, parties: tuple[int, ...]) -> Pads | None:
+        """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
+        if self._parties != parties:
+            self.rules.check(parties)
+            self._parties, self._numbers = parties, np.array(sorted(parties), "<u4").tobytes()
+        return None if self.secrets is None else self.secrets.pads(parties, self.transcript.among(self._numbers))
 
     def words(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
         """See `SumSender`."""
-        return PendingMask(own_words, self.pads.pads(parties), True, self.sent, adds)
+        return PendingMask(own_words, self._pads(parties), True, self.sent, adds)
 
     def step(
         self,
@@ -70,7 +82,7 @@ class MaskedSender:
         adds: Sequence[Adding] = (),
     ) -> Reply:
         """See `SumSender`."""
-        pads = self.pads.pads(parties) if parties else None
+        pads = self._pads(parties) if parties else None
         return PendingSums(rows, step, pads, bool(parties), self.sent, beside, adds)
 
 
