@@ -17,12 +17,13 @@ from hedgerow.protocols.horizontal.steps import Pending
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.party import OpenerParty
 from hedgerow.protocols.session.journal import Journal, TranscriptHash
-from hedgerow.protocols.session.owner import Attempt, PartyContext
-from hedgerow.protocols.session.owner import Owner as Owner
+from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.shell import Role, Shell, Table
 from hedgerow.protocols.vertical.party import VerticalParty
 from hedgerow.protocols.whole_trees import WholeTreesParty
+
+__all__ = ["Owner", "Party"]
 
 ROLES: dict[str, Callable[[PartyContext], Role[Pending]]] = {
     "horizontal": HorizontalParty,

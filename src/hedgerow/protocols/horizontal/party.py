@@ -23,7 +23,6 @@ from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.journal import SETUP
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import ALIGNMENT, PROOFS, Handler, Table
-from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
 
 BEGUN = "cut points and ranges"
@@ -136,13 +135,13 @@ class HorizontalParty:
         for round_ in range(first):
             trees = forest.part(round_ * loss.n_trees, (round_ + 1) * loss.n_trees)
             digest = trees_digest(trees)
-            self._check_shown(round_, trees, digest, begun.grid, round_ == first - 1)
+            self._check_shown(round_, trees, digest, begun, round_ == first - 1)
             state = advanced(state, digest.encode())
         metric = begun.metric if plan.goal.follow else None
         steps.begin(PartyRound(plan, begun.grid, begun.local_rows(forest, threads), metric, first), state)
         return m.Done()
 
-    def _check_shown(self, round_: int, trees: Forest, digest: str, grid: Grid, last: bool) -> None:
+    def _check_shown(self, round_: int, trees: Forest, digest: str, begun: BegunRows, last: bool) -> None:
         """Refuse trees other than those this party helped to finish, whose values its next gradients would be made of.
 
         Where a run goes on after a loss, the last round may have been closed without this party being told. It is
@@ -151,7 +150,7 @@ class HorizontalParty:
         journal = self.journal
         closed = last and self.plan.on_loss == "continue" and round_ not in journal.finished
         if self.known and closed and (round_, 0) in journal.answered:
-            check_grown(trees, grid, self.plan.params.max_depth)
+            check_grown(trees, begun.grid, self.plan.params.max_depth)
             journal.finish(round_, digest)
         journal.check(round_, digest, known=self.known)
 

@@ -29,6 +29,10 @@ from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.trees.local import Adding, LocalRows, Step
 
+Parties = tuple[int, ...]
+Words = NDArray[np.int64]
+Adds = Sequence[Adding]
+Summing = AskHistograms | AskLeafSums
 Pending = PendingSums | PendingMask
 """As much of an answer as a party makes by itself."""
 Reply = Answer | Pending
@@ -38,17 +42,10 @@ Reply = Answer | Pending
 class SumSender(Protocol):
     """How a party's sums leave it."""
 
-    def words(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
+    def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
         """Own sums, as a part of the sum over these parties; before, `adds` is added to own scores."""
 
-    def step(
-        self,
-        rows: LocalRows,
-        step: Step,
-        parties: tuple[int, ...],
-        beside: NDArray[np.int64] = NOTHING,
-        adds: Sequence[Adding] = (),
-    ) -> Reply:
+    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
         """The sums of a step that own rows take, and words beside them; nothing leaves where `parties` is empty."""
 
 
@@ -69,18 +66,11 @@ class MaskedSender:
             self._parties, self._numbers = parties, np.array(sorted(parties), "<u4").tobytes()
         return None if self.secrets is None else self.secrets.pads(parties, self.transcript.among(self._numbers))
 
-    def words(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
+    def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
         """See `SumSender`."""
         return PendingMask(own_words, self._pads(parties), True, self.sent, adds)
 
-    def step(
-        self,
-        rows: LocalRows,
-        step: Step,
-        parties: tuple[int, ...],
-        beside: NDArray[np.int64] = NOTHING,
-        adds: Sequence[Adding] = (),
-    ) -> Reply:
+    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
         """See `SumSender`."""
         pads = self._pads(parties) if parties else None
         return PendingSums(rows, step, pads, bool(parties), self.sent, beside, adds)
@@ -123,7 +113,7 @@ class RoundSteps:
             raise ProtocolError("The driver asks for trees before they have begun.")
         return self.growing
 
-    def ask_sums(self, request: AskHistograms | AskLeafSums, frame: bytes) -> Reply:
+    def ask_sums(self, request: Summing, frame: bytes) -> Reply:
         """What becomes known: the own sums at nodes or leaves, as a part of the sum over the parties of the request."""
         return self._sums(request, frame, self._begun)
 
@@ -184,12 +174,7 @@ class RoundSteps:
         return content, way
 
     def _sums(
-        self,
-        request: AskHistograms | AskLeafSums,
-        frame: bytes,
-        growing: PartyRound,
-        beside: NDArray[np.int64] = NOTHING,
-        adds: Sequence[Adding] = (),
+        self, request: Summing, frame: bytes, growing: PartyRound, beside: Words = NOTHING, adds: Adds = ()
     ) -> Reply:
         _, way = self._answering(request, frame, growing)
         step = growing.step(request, way)
@@ -200,9 +185,7 @@ class RoundSteps:
         self._sync()
         return self.sums.step(growing.rows, step, parties, beside, adds)
 
-    def _finish(
-        self, request: FinishRound, frame: bytes, growing: PartyRound
-    ) -> tuple[NDArray[np.int64], list[Adding]]:
+    def _finish(self, request: FinishRound, frame: bytes, growing: PartyRound) -> tuple[Words, list[Adding]]:
         """Own words of a round's end, and what is still to be added to own scores."""
         content, way = self._answering(request, frame, growing)
         again = growing.place.finished
