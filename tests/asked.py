@@ -8,7 +8,7 @@ from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import Asking, plan_of, present_of
-from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.protocols.predict.passive import Answering, PartOwner
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.transports.inproc import InProcess
 
@@ -30,7 +30,9 @@ class Prediction:
         self.plan = plan_of("a test", members, own.active, own.model)
         self.present = present_of(model, absent)
         self.answering = {
-            name: Answering(Keeper(name, own_parts[name], tables[name], policy, identity(name), (logs or {}).get(name)))
+            name: Answering(
+                PartOwner(name, own_parts[name], tables[name], policy, identity(name), (logs or {}).get(name))
+            )
             for name in self.present
         }
         transport = InProcess({name: party.answer for name, party in self.answering.items()})

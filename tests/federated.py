@@ -74,6 +74,48 @@ def with_method(plan: Plan, **options) -> Plan:
     return replace(plan, method=msgspec.structs.replace(plan.method, **options))
 
 
+class OpenParty(Party):
+    """A party that a test looks into: what its role holds, whatever the role."""
+
+    @property
+    def _rows_role(self):
+        return getattr(self.role, "rows_party", self.role)
+
+    @property
+    def journal(self):
+        return self.role.context.journal
+
+    @property
+    def steps(self):
+        """A horizontal party's, once it is introduced."""
+        return getattr(self._rows_role, "steps", None)
+
+    @property
+    def rows(self):
+        """A horizontal party's, once columns and classes are agreed."""
+        return self._rows_role.schema.rows
+
+    @property
+    def names(self):
+        """The names of its columns that are aligned privately."""
+        return self._rows_role.names
+
+    @property
+    def side(self):
+        """A passive party's answers."""
+        return self.role.side
+
+    @property
+    def passive(self):
+        """A passive party's rows."""
+        return self.role.side.rows
+
+    @property
+    def sets(self):
+        """Its rows that are aligned privately."""
+        return self.role.sets
+
+
 class Federation:
     """Parties with tables, a plan, and what crossed between them and the driver."""
 
@@ -87,11 +129,11 @@ class Federation:
         self.parties = {name: self.party(name) for name in self.plan.answering}
         self.transport = InProcess({name: self._answer(name) for name in self.plan.answering})
 
-    def party(self, name: str) -> Party:
+    def party(self, name: str) -> OpenParty:
         """A party as it is at the start of its process."""
         policy = self.policy[name] if isinstance(self.policy, dict) else self.policy
         owner = Owner(name, self.tables[name], self.valid.get(name), policy, identity(name), self.logs.get(name))
-        return Party(owner, 1, partial(self.kept.__setitem__, name))
+        return OpenParty(owner, 1, partial(self.kept.__setitem__, name))
 
     def _answer(self, name: str):
         return lambda frame: self.parties[name].answer(frame)
@@ -296,11 +338,11 @@ def stopped(here, **more):
 def refuses(party, request, match, kind=ProtocolError):
     """The party refuses the request with this kind of error; it is then put back where it was, to hear another."""
     steps = getattr(party, "steps", None)
-    before = steps and (steps.growing, steps.told.chain)
+    before = steps and (steps.growing, party.transcript.chain)
     with pytest.raises(kind, match=match):
         party.answer(encode(request))
     if steps is not None:
-        steps.growing, steps.told.chain = before
+        steps.growing, party.transcript.chain = before
 
 
 def changed(array, at, value):

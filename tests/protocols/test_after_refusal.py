@@ -16,6 +16,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.privacy import masks
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.horizontal.driver import HorizontalRows, drawn
+from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.party import Party
 from hedgerow.trees.splits import NO_CUTS, Nodes
@@ -30,7 +31,7 @@ def sabotaged(monkeypatch):
 
     def sabotage(forgets):
         if not forgets:
-            monkeypatch.setattr(Party, "_stop", lambda self: None)
+            monkeypatch.setattr(Party, "stop", lambda self: None)
         return not forgets
 
     return sabotage
@@ -88,7 +89,7 @@ def test_parties_that_agreed_on_different_columns_are_not_counted_together(forge
 @pytest.mark.parametrize("renews", [True, False], ids=["ours", "the sabotage: an agreement lasts for ever"])
 def test_what_was_agreed_in_one_attempt_does_not_hold_in_the_next(renews, monkeypatch):
     if not renews:
-        monkeypatch.setattr(Party, "_agreed", property(lambda self: self.rows))
+        monkeypatch.setattr(SchemaTable, "own", property(lambda self: self.rows))
     fed, one, other, counts = two_agreements()
     told_apart(fed, one, other)
     assert (opened(asked(fed, counts)) is not None) is not renews

@@ -62,7 +62,7 @@ def test_rounds_are_joined_only_where_sums_are_of_all_and_nothing_is_followed(mo
 def test_a_party_refuses_a_joined_round_where_the_plan_does_not_join_them(more):
     fed = Federation(two_class(5), TINY, **more)
     end = until(fed, step(m.FinishRound))
-    party = next(party for party in fed.parties.values() if party.hiding.own_number in end.parties)
+    party = next(party for party in fed.parties.values() if party.steps.own_number in end.parties)
     before = party.steps.growing.place
     refuses(party, m.NextRound(end.round, end.level, end.parties, end.leaves, end.values), "does not allow NextRound")
     assert party.steps.growing.place is before

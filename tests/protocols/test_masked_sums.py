@@ -10,7 +10,7 @@ from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data import partition
 from hedgerow.privacy import masks
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.secure_sum import Told
+from hedgerow.protocols.session.journal import TranscriptHash
 from statistics_of_noise import looks_like_noise
 
 replace = msgspec.structs.replace
@@ -57,7 +57,7 @@ def test_parties_that_were_told_different_cuts_open_noise():
 
 def test_with_pads_that_are_not_bound_to_what_was_said_they_would_open(monkeypatch):
     """The sabotage of the test above."""
-    monkeypatch.setattr(Told, "hear", lambda self, frame: None)
+    monkeypatch.setattr(TranscriptHash, "hear", lambda self, frame: None)
     fed, requests = told_two_cuts()
     opened = masks.unmasked_sum(list(parts_of(fed, requests).values()))
     assert not looks_like_noise(opened)

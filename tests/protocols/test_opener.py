@@ -185,12 +185,12 @@ def test_a_party_hears_no_request_for_sums_but_the_openers():
 
 def test_a_driver_cannot_put_its_own_key_or_cuts_in_place_of_the_openers():
     """A swapped key would let the driver read everything; a swapped cut could isolate a row."""
-    _, party, request = next_of(STAGES["root"])
+    fed, party, request = next_of(STAGES["root"])
     own = Lattice().new_key(1).public.encode()
     refuses(party, msgspec.structs.replace(request, public_key=own), "was not made", IdentityError)
     other = encode(msgspec.structs.replace(inner(request), round=2))
     refuses(party, msgspec.structs.replace(request, request=other), "was not made", IdentityError)
-    said = signed(party.plan, 1, request.request, own)
+    said = signed(fed.plan, 1, request.request, own)
     forged = m.FromOpener(request.request, own, identity("party3").sign(OPENER, said))
     refuses(party, forged, "was not made", IdentityError)
 
@@ -207,7 +207,7 @@ def test_a_request_of_another_attempt_is_not_heard():
 def test_a_tree_without_a_new_key_is_refused():
     fed, party, request = next_of(STAGES["root"])
     refuses(party, signed_by_opener(fed, request.request, b""), "begins a tree without a new key", PrivacyError)
-    refuses(party, signed_by_opener(fed, request.request, party.hiding.key), "without a new key", PrivacyError)
+    refuses(party, signed_by_opener(fed, request.request, party.role.sums.key), "without a new key", PrivacyError)
     assert isinstance(decode_answer_of(party, request), m.SealedWords)
 
 
@@ -218,7 +218,7 @@ def decode_answer_of(party, request):
 def test_every_tree_has_a_key_of_its_own_and_the_last_is_forgotten():
     fed = sealed()
     fed.model()
-    assert fed.parties["party2"].leading.group.own_secret is None
+    assert fed.parties["party2"].role.leading.group.own_secret is None
     keys = [h.message.public_key for h in fed.of("FromOpener") if h.receiver == "party1" and h.message.public_key]
     assert len(keys) == len(set(keys)) == 1 + PARAMS.n_estimators
 
@@ -305,7 +305,7 @@ def test_an_abandoned_opener_leaves_no_thread_behind():
     """A run that stops in its middle: the opener's work ends with the party."""
     before = threading.active_count()
     fed, party, _ = next_of(STAGES["second level"], "party2")
-    work = party.leading.turns._thread
+    work = party.role.leading.turns._thread
     assert work.is_alive()
     del fed, party
     gc.collect()

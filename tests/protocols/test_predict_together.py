@@ -18,7 +18,7 @@ from hedgerow.errors import DataError, ModelError, ParameterError, PolicyError, 
 from hedgerow.model import part as parts
 from hedgerow.protocols.predict import active as predict
 from hedgerow.protocols.predict.active import MOST_ROWS, asked
-from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.protocols.predict.passive import Answering, PartOwner
 from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.params import TreeParams
 
@@ -323,7 +323,7 @@ def test_the_limit_is_over_all_batches(made, rows, monkeypatch):
 
 def test_a_policy_that_keeps_a_cut_column_back_refuses(made, rows):
     name = rows["party2"].names[0]
-    own = Keeper("party2", made[1]["party2"], rows["party2"], Policy(columns=("another",)), None)
+    own = PartOwner("party2", made[1]["party2"], rows["party2"], Policy(columns=("another",)), None)
     with pytest.raises(PolicyError, match=r"does not give \(columns\)"):
         Answering(own)
     assert name in {made[1]["party2"].columns[j].name for j in made[1]["party2"].column}

@@ -207,7 +207,7 @@ def test_without_the_proofs_it_would_be_told(monkeypatch):
 
 def test_a_proof_is_for_one_party_from_one_other():
     party, asked = stopped_at(m.AskCommonColumns)
-    own = party.shared_names.answer(m.AskProofs()).blinded_names
+    own = party.names.answer(m.AskProofs()).blinded_names
     halves = asked.blinded_names[:32], asked.blinded_names[32:]
     for proofs in (own, halves[1] + halves[0], halves[0], b"", bytes(64)):
         refuses(party, m.AskCommonColumns(proofs), "this party stops", PrivacyError)

@@ -10,7 +10,7 @@ from federated import SMALL, Federation, Lossy, Stopped, params_of, refuses, sam
 from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import decode_request, encode
+from hedgerow.corridor.wire import decode_answer, decode_request, encode
 from hedgerow.data import partition
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
 from hedgerow.protocols.horizontal.driver import drawn
@@ -148,7 +148,7 @@ def test_a_party_that_was_left_out_stays_out_after_a_restart():
     fed.parties["party1"].answer(encode(replace(request, keys=request.keys[:4])))
     fed.restart("party1")
     fresh = fed.parties["party1"]
-    consent = fresh.member.consent(fed.of("Propose")[0].message)
+    consent = decode_answer(fresh.answer(fed.of("Propose")[0].frame), 1 << 20)
     own = replace(request.keys[0], public_key=consent.public_key, signature=consent.signature)
     with pytest.raises(PrivacyError, match="brings back a party"):
         fresh.answer(encode(replace(request, attempt=9, keys=(own, *request.keys[1:]))))
@@ -160,8 +160,8 @@ def test_an_introduction_that_is_refused_changes_nothing():
     introduce, party = fed.of("Introduce")[0].message, fed.parties["party1"]
     for fewer in (replace(introduce, keys=introduce.keys[:4]), introduce):
         refuses(party, fewer, "repeats an attempt", PrivacyError)
-    assert party.present == party.steps.alive == (0, 1, 2, 3, 4)
-    assert request.parties == party.present
+    assert party.steps.alive == (0, 1, 2, 3, 4)
+    assert request.parties == party.steps.alive
     party.answer(encode(request))
 
 

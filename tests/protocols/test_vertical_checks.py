@@ -288,6 +288,6 @@ def test_trees_of_a_round_are_as_many_as_the_goal_or_the_policy_allows(goal, mos
 def test_a_party_that_goes_on_with_other_cut_points_is_refused():
     party, request = stopped(lambda r: isinstance(r, m.AskColumns))
     party.answer(encode(request))
-    party.by_columns.policy, party.by_columns.rows = dc_replace(ALLOW_ALL, min_bin_rows=60), None
+    party.side.policy, party.side.rows = dc_replace(ALLOW_ALL, min_bin_rows=60), None
     for _ in range(2):
         refuses(party, request, "cut points are not those with which the run began", DataError)

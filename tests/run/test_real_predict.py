@@ -21,7 +21,7 @@ from hedgerow.model import part as parts
 from hedgerow.model import quality
 from hedgerow.model.file import load_model, save
 from hedgerow.model.model import class_numbers
-from hedgerow.protocols.predict.passive import Keeper
+from hedgerow.protocols.predict.passive import PartOwner
 from hedgerow.run.file.read import open_run
 from hedgerow.run.real.answer import answer
 from hedgerow.run.real.connect import Options
@@ -68,7 +68,7 @@ class Asked(Columns):
 
     def answer(self, name, policy=Policy(), part=None, folder=None, ledger=None):  # noqa: B008
         own = parts.load_part(part or self.folder / f"{name}.json")
-        keeper = Keeper(name, own, self.table(name), policy, self.identity(name))
+        keeper = PartOwner(name, own, self.table(name), policy, self.identity(name))
         place = folder or self.folder / f"answers-{name}"
         return InThread(answer, open_run(self.file), keeper, Options(place), ledger)
 

@@ -66,8 +66,8 @@ def test_a_party_that_tells_its_thresholds_is_noticed(made, monkeypatch):
     """The sabotage: thresholds behind the sides; whoever asked would not mind."""
     real = Answering._ways
 
-    def leaking(self, request):
-        return Sides(np.concatenate([real(self, request).left, self.part.thresholds.view(np.uint8)]))
+    def leaking(self, *asked):
+        return Sides(np.concatenate([real(self, *asked).left, self.part.thresholds.view(np.uint8)]))
 
     monkeypatch.setattr(Answering, "_ways", leaking)
     monkeypatch.setattr("hedgerow.protocols.predict.active.sides_of", lambda bits, sizes, _: [_bits(bits, sizes)])
@@ -82,7 +82,7 @@ def _bits(bits, sizes):
 def test_without_that_tolerance_the_active_party_refuses_it(made, monkeypatch):
     real = Answering._ways
     more = np.zeros(1, np.uint8)
-    monkeypatch.setattr(Answering, "_ways", lambda self, r: Sides(np.concatenate([real(self, r).left, more])))
+    monkeypatch.setattr(Answering, "_ways", lambda self, *asked: Sides(np.concatenate([real(self, *asked).left, more])))
     with pytest.raises(ProtocolError, match="did not tell which way the rows go"):
         Prediction(*made, parties_of(60, 1)).leaves()
 

@@ -13,7 +13,7 @@ from hedgerow.commands.print_tables import note
 from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.identity.identity import Identity
 from hedgerow.model.part import load_part
-from hedgerow.protocols.predict.passive import Keeper, check_owner
+from hedgerow.protocols.predict.passive import PartOwner, check_owner
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import open_run
 from hedgerow.run.folder.ledger_file import ledger_beside
@@ -50,6 +50,6 @@ def answer(
     table = read_like(str(data), own.columns, written_as(run, roles))
     for sentence in table.remarks:
         note(in_options(sentence))
-    keeper, options = Keeper(name, own, table, rules, identity), Options(folder, say=say)
+    keeper, options = PartOwner(name, own, table, rules, identity), Options(folder, say=say)
     place = real_answer.answer(run, keeper, options, ledger or ledger_beside(key))
     typer.echo(f"folder: {place}")

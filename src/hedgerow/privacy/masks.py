@@ -14,7 +14,7 @@ parties and the collector together. Secret keys live in this process's memory on
 never written, and have no form that could be sent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -73,6 +73,27 @@ class Pads(NamedTuple):
     subtract: NDArray[np.bool_]
     said: bytes
     """The hash of all that was said, the request included: it makes these pads those of one request alone."""
+
+
+class PairSecrets:
+    """The secrets that a party shares with each other one, by number; of each pair, the greater number subtracts."""
+
+    def __init__(self, own_number: int, own_secrets: Mapping[int, bytes]) -> None:
+        self.own_number, self.own_secrets = own_number, own_secrets
+        self._parties: tuple[int, ...] = ()
+        """Those last asked for; what follows is made of them, because it is the same for the steps of a tree."""
+        self._rows = np.empty((0, KEY_BYTES), np.uint8)
+        self._subtract = np.empty(0, np.bool_)
+
+    def pads(self, parties: tuple[int, ...], said: bytes) -> Pads:
+        """What hides this party's words in the sum over these parties, for the one request that `said` is a hash of."""
+        if self._parties != parties:
+            peers = [p for p in parties if p != self.own_number]
+            joined = b"".join(self.own_secrets[p] for p in peers)
+            self._rows = np.frombuffer(joined, np.uint8).reshape(-1, KEY_BYTES)
+            self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
+            self._parties = parties
+        return Pads(self._rows, self._subtract, said)
 
 
 PadKeys = tuple[NDArray[np.uint8], NDArray[np.bool_], bytes]

@@ -12,16 +12,13 @@ Pads are keyed by the secret of the pair and a hash of everything the driver has
 parties that were told different things have pads that do not cancel, and no pad is used for two requests.
 """
 
-import hashlib
-import secrets
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.corridor.messages import Answer, MaskedSums, PlainSums, Request
 from hedgerow.corridor.wire import sized
 from hedgerow.errors import PrivacyError, ProtocolError
@@ -47,59 +44,23 @@ class SummingGroup(PartyGroup):
         return masks.unmasked_sum([sized(words, n_words, "words") for words in masked])
 
 
-class Told:
-    """Everything the driver has said to a party in this attempt, as one hash."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.chain = hashlib.sha256(b"hedgerow said" + plan.digest).digest()
-
-    def hear(self, frame: bytes) -> None:
-        """One more request."""
-        self.chain = _hash_of_both(self.chain, sha256_of(frame))
-
-    def forget(self) -> None:
-        """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
-        self.chain = secrets.token_bytes(len(self.chain))
-
-
-@lru_cache(maxsize=4)  # parties of one process are told the same
-def _hash_of_both(said: bytes, more: bytes) -> bytes:
-    """Of all that was said, and one more thing: a request, or in the end those that are summed over, in order."""
-    return hashlib.sha256(said + more).digest()
-
-
 def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
     """The words of each party as they leave it: masked in place, or plain where it has no pads."""
     masked = iter(masks.mask([(words, pads) for words, pads in own if pads is not None], threads))
     return [PlainSums(words.reshape(-1)) if pads is None else MaskedSums(next(masked)) for words, pads in own]
 
 
-class Hiding:
-    """A party's side: gives its words away only as the plan says."""
+class SumRules(NamedTuple):
+    """A party's side: whom it may be summed with."""
 
-    def __init__(
-        self, plan: Plan, own_number: int, pair_secrets: Mapping[int, bytes], threads: int, fewest: int
-    ) -> None:
-        self.plan, self.own_number, self.threads, self.fewest = plan, own_number, threads, fewest
-        self.pair_secrets = pair_secrets
-        self._set: tuple[int, ...] = ()
-        """The set of parties last summed over, and what is made of it below."""
+    plan: Plan
+    own_number: int
+    introduced: tuple[int, ...]
+    fewest: int
+    """Parties that a sum must be over, by the plan and the owner's policy."""
 
-    def pads(self, parties: tuple[int, ...], told: Told) -> masks.Pads | None:
-        """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
-        if self._set != parties:
-            self._check(parties)
-            self._set = parties
-            peers = [p for p in parties if p != self.own_number]
-            joined = b"".join(self.pair_secrets[p] for p in peers) if self.pair_secrets else b""
-            self._secrets = np.frombuffer(joined, np.uint8).reshape(-1, masks.KEY_BYTES)
-            self._subtract = np.array([p < self.own_number for p in peers], np.bool_)
-            self._numbers = np.array(sorted(parties), "<u4").tobytes()
-        if self.plan.method.plain:
-            return None
-        return masks.Pads(self._secrets, self._subtract, _hash_of_both(told.chain, self._numbers))
-
-    def _check(self, parties: Sequence[int]) -> None:
+    def check(self, parties: Sequence[int]) -> None:
+        """Refuse a sum over too few parties, or over others than were introduced."""
         if self.own_number not in parties or len(set(parties)) != len(parties):
             raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
         if self.plan.method.plain:
@@ -108,5 +69,5 @@ class Hiding:
             raise PrivacyError(
                 f"A sum over {len(parties)} parties would show one party's part; at least {self.fewest} must take part."
             )
-        if any(p not in self.pair_secrets for p in parties if p != self.own_number):
+        if any(p not in self.introduced for p in parties):
             raise PrivacyError("A sum was asked for with a party that was never introduced.")

@@ -9,18 +9,20 @@ Sees in the clear.  Driver, and in `sequential` the parties that follow: each pa
 """
 
 from dataclasses import replace
+from typing import Never
 
 import numpy as np
 
-from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import AskTrees, OwnTrees
+from hedgerow.corridor.messages import Agree, AskTrees, Done, Farewell, OwnTrees
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.model.model import Absent, Model
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.columns import Common, loss_of
-from hedgerow.protocols.horizontal.cut_points import OwnRows
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
+from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.session.group import PartyGroup
+from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.protocols.session.shell import Table
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.losses import Loss
 
@@ -73,18 +75,50 @@ def _in_turn(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Fore
     return base or 0.0, forest
 
 
-def own_trees(request: AskTrees, plan: Plan, rows: OwnRows, threads: int) -> OwnTrees:
-    """A party's side. What becomes known: trees of its rows alone, which its policy must allow."""
-    loss = loss_of(plan, rows.classes)
-    if not 1 <= request.n_rounds <= plan.params.n_estimators:
-        raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
-    start = None
-    if request.base is not None:
-        forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
-        start = Model(forest, rows.table.columns, loss, request.base, plan.params, tuple(rows.classes), plan.goal.label)
-    params = replace(plan.params, n_estimators=request.n_rounds)
-    goal = plan.goal
-    base = None if start is not None else goal.base_score
-    task = Task(loss, tuple(rows.classes), base, goal.scale_pos_weight, start=start, threads=threads)
-    model = train(rows.table, params, task)
-    return OwnTrees(model.base_score, trees_of(model.forest))
+class WholeTreesParty:
+    """A party's side: grows trees of its own rows and gives them away."""
+
+    def __init__(self, context: PartyContext) -> None:
+        self.context, self.schema = context, SchemaTable(context)
+
+    @property
+    def most_bytes(self) -> int:
+        """The bytes that the next request may have."""
+        return self.schema.most_bytes
+
+    def stop(self) -> None:
+        """Trees are asked for one by one, and nothing is masked."""
+
+    def introduced(self, attempt: Attempt) -> Table[Never]:
+        """The schema, the trees, the model."""
+        self.schema.introduced()
+        return {
+            Agree: lambda request, frame: self.schema.agree(request, frame, attempt.facts),
+            AskTrees: self._own_trees,
+            Farewell: self._keep,
+        }
+
+    def _own_trees(self, request: AskTrees, _: bytes) -> OwnTrees:
+        """What becomes known: trees of own rows alone, which the owner's policy must allow."""
+        plan, rows = self.context.plan, self.schema.own
+        loss = loss_of(plan, rows.classes)
+        if not 1 <= request.n_rounds <= plan.params.n_estimators:
+            raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
+        start = None
+        if request.base is not None:
+            forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
+            start = Model(
+                forest, rows.table.columns, loss, request.base, plan.params, tuple(rows.classes), plan.goal.label
+            )
+        params = replace(plan.params, n_estimators=request.n_rounds)
+        goal = plan.goal
+        base = None if start is not None else goal.base_score
+        task = Task(loss, tuple(rows.classes), base, goal.scale_pos_weight, start=start, threads=self.context.threads)
+        model = train(rows.table, params, task)
+        return OwnTrees(model.base_score, trees_of(model.forest))
+
+    def _keep(self, request: Farewell, _: bytes) -> Done:
+        """The finished model."""
+        if self.context.keep_model is not None:
+            self.context.keep_model(request.model)
+        return Done()

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.session.stores import PlaceStore as PlaceStore
 
 STEP = 1 << 16
 """Ids of one message: 2 MiB, some seconds of work."""
@@ -244,16 +245,6 @@ class Alignment:
         self.journal.align(self.what, own.sizes)
         self.progress = Progress(self.what, sum(own.sizes), self.tell)
         return begun
-
-
-class PlaceStore(Protocol):
-    """Where a party keeps which of its rows are common, so that a process that was killed need not align again."""
-
-    def read(self, held_out: bool, n_rows: int) -> NDArray[np.int64] | None:
-        """Their places in a table of so many rows, in order; None if they were not found yet."""
-
-    def write(self, held_out: bool, n_rows: int, places: NDArray[np.int64]) -> None:
-        """Keep them; returns when they survive a loss of power."""
 
 
 class OwnSets:

@@ -87,7 +87,8 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     leaving = [each.leaving() for each in unsummed]
     taken = iter(_native.take_steps([each.step for each in unsummed], threads, leaving) if unsummed else ())
     parts = [each.part(*next(taken)) if isinstance(each, PendingSums) else each.part() for each in unmade]
-    given = iter(secure_sum.given([part for part in parts if isinstance(part, tuple)], threads))
+    unhidden = [part for part in parts if isinstance(part, tuple)]
+    given = iter(secure_sum.given(unhidden, threads) if unhidden else ())
     answers = [next(given) if isinstance(part, tuple) else part for part in parts]
     made = iter([each.sent(answer) for each, answer in zip(unmade, answers, strict=True)])
     return [each if isinstance(each, bytes) else next(made) for each in begun]

@@ -1,191 +1,174 @@
-"""A party's steps down the trees of an attempt: each is checked and written down before its sums are made.
+"""A horizontal party: agrees on the schema, gives counts for cut points, then takes steps down the trees (`steps`).
 
-    driver                        party
-    AskHistograms, AskLeafSums    who is summed over?  answered otherwise before?  cuts and nodes as agreed?
-    FinishRound, NextRound        the same; then values are added to own scores
+The folder has the conversation.
 
-Sees in the clear.  Party: its own rows and sums, what it is told.  What leaves it: its sums, hidden as `Hiding` says.
+Sees in the clear.  Its own rows, what was agreed, the trees.
+Gives away sums over its rows, as its `SumSender` says; own quantiles only where the plan has `cut_points` local.
 """
 
 import hashlib
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import partial
 
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
+from hedgerow.corridor import messages as m
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.model.file import decoded
+from hedgerow.protocols.align.lists import Aligning, Counts
+from hedgerow.protocols.columns import given, loss_of
+from hedgerow.protocols.horizontal.driver import PartyRound, trees_digest
+from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
+from hedgerow.protocols.horizontal.schema import SchemaTable
+from hedgerow.protocols.horizontal.steps import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
+from hedgerow.protocols.private_columns import OwnNames
+from hedgerow.protocols.secure_sum import SumRules
+from hedgerow.protocols.session.journal import SETUP
+from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.protocols.session.shell import ALIGNMENT, PROOFS, Handler, Table
+from hedgerow.trees.forest import Forest
 
-from hedgerow import _native
-from hedgerow.agreement.options import Horizontal
-from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
-from hedgerow.corridor.wire import encode
-from hedgerow.errors import ProtocolError
-from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
-from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.horizontal.driver import PartyRound, joined
-from hedgerow.protocols.horizontal.sets import Stepping, remaining
-from hedgerow.protocols.opener.relay import Sealing
-from hedgerow.protocols.secure_sum import Hiding, Told
-from hedgerow.protocols.session.journal import Journal, Log, NoLog
-from hedgerow.trees.local import Adding
-
-Reply = Answer | PendingSums | PendingMask
-"""An answer before it leaves, or as much of it as a party makes by itself."""
+BEGUN = "cut points and ranges"
+"""What is settled before the first tree."""
 
 
-class Attempt(NamedTuple):
-    """What a party has, once it is introduced, to answer with."""
-
-    plan: Plan
-    hiding: Hiding
-    told: Told
-    journal: Journal
-    present: tuple[int, ...]
-    """Those that were introduced, by number in the plan."""
+def sum_rules(context: PartyContext, attempt: Attempt) -> SumRules:
+    """Whom a party may be summed with in this attempt."""
+    fewest = context.owner.policy.fewest(context.plan)
+    return SumRules(context.plan, attempt.number, attempt.present, fewest)
 
 
-class Kept(NamedTuple):
-    """Where it is written down what was answered."""
+class HorizontalParty:
+    """Answers what a driver asks of rows, whoever opens the sums."""
 
-    log: Log
-    durable: bool
-    """Whether it must be on disk before the answer leaves."""
-
-    @property
-    def outlives(self) -> bool:
-        """Whether anything is written that outlives the process."""
-        return not isinstance(self.log, NoLog)
-
-
-@lru_cache(maxsize=2)  # parties of one process are told the same
-def advanced(state: bytes, trees: bytes) -> bytes:
-    """What the gradients of the next round depend on."""
-    return hashlib.sha256(state + trees).digest()
-
-
-class OwnSteps:
-    """Answers the steps of one attempt."""
-
-    def __init__(self, attempt: Attempt, kept: Kept, threads: int, sent: Sent) -> None:
-        self.plan, self.hiding, self.told, self.journal, self.alive = attempt
-        self.kept, self.threads, self.sent = kept, threads, sent
-        self.goes_on = self.plan.goes_on
-        self.by_rows = isinstance(self.plan.method, Horizontal) and not self.plan.opener
-        """Whether the driver itself asks for sums over rows."""
-        self.growing: PartyRound | None = None
-        self.round_set: tuple[int, ...] = ()
-        """The parties that the sums of this round are over."""
+    def __init__(self, context: PartyContext) -> None:
+        self.context, self.plan, self.journal = context, context.plan, context.journal
+        self.known = context.owner.log is not None
+        """Whether every tree that this party helped to grow is written down, whatever process it was."""
+        self.schema = SchemaTable(context)
+        self.most_bytes = self.schema.most_bytes
+        self.names: OwnNames | None = None
+        """The names of own columns, where they are aligned privately."""
+        self.begun: BegunRows | None = None
+        self.steps: RoundSteps | None = None
+        """Those of this attempt, once the parties are introduced."""
         self.states: dict[int, bytes] = {}
         """What the gradients of each round depend on, as far as this process knows."""
-        self.state = b""
-
-    def begin(self, growing: PartyRound, states: dict[int, bytes], state: bytes) -> None:
-        """The trees begin, or go on after some, whose hash is `state`; without a log, from a hash of what was said."""
-        self.growing, self.states = growing, states
-        self.state = state if self.kept.outlives else states.setdefault(growing.place.round, state)
 
     def stop(self) -> None:
-        """No more steps, and no pad that cancels, until the parties are introduced anew."""
-        self.growing = None
-        self.told.forget()
+        """No more steps in this attempt."""
+        if self.steps is not None:
+            self.steps.stop()
 
-    def answer(self, request: Stepping | NextRound, frame: bytes) -> Reply:
-        """What a step says, written down as if the two requests in a `NextRound` had come one by one."""
-        growing = self.growing
-        if growing is None:
-            raise ProtocolError("The driver asks for trees before they have begun.")
-        if isinstance(request, (AskHistograms, AskLeafSums)):
-            return self._sums(request, frame, growing)
-        if isinstance(request, NextRound):
-            return self._next_round(request, growing)
-        words, adds = self._finish(request, frame, growing)
-        if self.kept.durable:
-            self.kept.log.sync()
-        if self.hiding.own_number in request.parties:
-            return self.hidden(words, request.parties, adds)
-        _native.add_values(adds, self.threads)
-        return Done()
+    def introduced(self, attempt: Attempt) -> Table[Pending]:
+        """The driver itself asks, and sums leave under masks, or plain."""
+        sums = MaskedSender(sum_rules(self.context, attempt), attempt, self.context.sent)
+        return self.begin_attempt(attempt, sums)
 
-    def hidden(self, own_words: NDArray[np.int64], parties: tuple[int, ...], adds: Sequence[Adding] = ()) -> Reply:
-        """Own sums on their way out, as the plan says; what is to be added to scores is added with others'."""
-        if isinstance(self.hiding, Sealing):
-            _native.add_values(adds, self.threads)
-            return self.hiding.sums(own_words, parties)
-        return PendingMask(own_words, self.hiding.pads(parties, self.told), True, self.sent, adds)
+    def begin_attempt(self, attempt: Attempt, sums: SumSender) -> Table[Pending]:
+        """What is answered when sums leave so."""
+        steps = self.steps = RoundSteps(self.context, attempt, sums, self.states)
+        self.schema.introduced()
+        table: dict[type[m.Request], Handler[Pending]] = {
+            m.Agree: partial(self._agree, attempt),
+            m.AskCounts: partial(self._setup_sums, attempt, steps),
+            m.AskMoments: partial(self._setup_sums, attempt, steps),
+            m.Begin: partial(self._begin, steps),
+            m.AskHistograms: steps.ask_sums,
+            m.AskLeafSums: steps.ask_sums,
+            m.FinishRound: steps.finish_round,
+            m.NextRound: steps.next_round,
+            m.Farewell: self._keep,
+        }
+        if self.plan.method.local_cuts:
+            table[m.AskLocalCuts] = self._local_cuts
+        if self.plan.method.private_names:
+            table |= dict.fromkeys(ALIGNMENT | PROOFS, partial(self._align, self._begin_names(attempt)))
+        return table
 
-    def _next_round(self, request: NextRound, growing: PartyRound) -> Reply:
-        if not self.plan.joins_rounds:
-            raise ProtocolError("The plan of this run does not allow NextRound.")
-        if not 0 <= request.round < self.plan.params.n_estimators - 1:
-            raise ProtocolError("The driver joins a round to one that is not among those of the plan.")
-        both = joined(request, growing.n_trees)
-        words, adds = self._finish(both.finish, both.finish_frame, growing)
-        return self._sums(both.first, both.first_frame, growing, words, adds)
+    def _begin_names(self, attempt: Attempt) -> OwnNames:
+        """The names of columns may be aligned anew."""
+        owner, threads = self.context.owner, self.context.threads
+        if self.names is None:
+            columns, counts = given(owner.own_table, owner.policy).columns, Counts(self.journal, self.context.ledger)
+            self.names = OwnNames(
+                self.plan, owner.name, columns, threads, counts, tell=owner.tell, note=owner.note, keeps=owner.places
+            )
+        self.names.introduced(attempt.pair_secrets)
+        return self.names
 
-    def _answering(self, request: Stepping, frame: bytes, growing: PartyRound) -> tuple[bytes, Way]:
-        """Write down the step that is about to be answered; what it is known by, and where it leads.
+    def _align(self, names: OwnNames, request: Aligning | m.AskProofs | m.AskCommonColumns, _: bytes) -> m.Answer:
+        self.context.ledger.check_guesses()
+        return names.answer(request)
 
-        Nothing is written of one that is refused.
-        """
-        own = self.hiding.own_number
-        alive = remaining(self.plan, request, growing.place, self.alive, self.round_set, own)
-        finishes = isinstance(request, FinishRound)
-        if request.level == 0:
-            self.journal.begin(self.state)
-        content, shrinks = frame, False
-        if self.goes_on:
-            # Where the set may shrink, a step is known by everything but its set.
-            content = encode(msgspec.structs.replace(request, parties=()))
-            shrinks = request.level == 0 or finishes
-        told = self.journal.check_step(request.round, request.level, content, request.parties, shrinks)
-        way = growing.way(request)
-        if alive != self.alive:
-            self.journal.leave_out([self.plan.names[p] for p in alive])
-        self.journal.write_step(told)
-        self.alive = alive
-        if not finishes:
-            self.round_set = request.parties
-        return content, way
+    def _agree(self, attempt: Attempt, request: m.Agree, frame: bytes) -> m.Done:
+        common = None if self.names is None else self.names.agreed(request)
+        done = self.schema.agree(request, frame, attempt.facts, common)
+        self.most_bytes = self.schema.most_bytes
+        return done
 
-    def _sums(
-        self,
-        request: AskHistograms | AskLeafSums,
-        frame: bytes,
-        growing: PartyRound,
-        beside: NDArray[np.int64] = NOTHING,
-        adds: Sequence[Adding] = (),
+    def _local_cuts(self, _: m.AskLocalCuts, __: bytes) -> m.Answer:
+        return self.schema.own.local_cuts(self.plan.params.max_bin, self.context.threads)
+
+    def _setup_sums(
+        self, attempt: Attempt, steps: RoundSteps, request: m.AskCounts | m.AskMoments, frame: bytes
     ) -> Reply:
-        _, way = self._answering(request, frame, growing)
-        step = growing.step(request, way)
-        hiding, parties = self.hiding, request.parties
-        gives = hiding.own_number in parties
-        if gives and step.begins is not None and self.plan.sets_change:
-            step, digest = growing.gradients(step)
-            self.journal.give(request.round, digest, parties)
-        if self.kept.durable:
-            self.kept.log.sync()
-        if isinstance(hiding, Sealing):
-            words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
-            return hiding.sums(words, parties) if gives else Done()
-        pads = hiding.pads(parties, self.told) if gives else None
-        return PendingSums(growing.rows, step, pads, gives, self.sent, beside, adds)
+        own = self.schema.own
+        if steps.growing is not None:
+            raise ProtocolError("The driver asks for counts after the trees have begun.")
+        if len(attempt.present) != len(self.plan.members):
+            raise PrivacyError(
+                "Counts are summed over all parties of the plan or not at all; the driver leaves one out."
+            )
+        step = request.step if isinstance(request, m.AskCounts) else 1 << 20
+        self.journal.answer(SETUP, step, frame, attempt.present, False)
+        words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
+        return steps.sums.words(words, attempt.present)
 
-    def _finish(
-        self, request: FinishRound, frame: bytes, growing: PartyRound
-    ) -> tuple[NDArray[np.int64], list[Adding]]:
-        """Own words of a round's end, and what is still to be added to own scores."""
-        content, way = self._answering(request, frame, growing)
-        again = growing.place.finished
-        words, adds = growing.finish(request, way)
-        if not again:
-            self._finished(request, content, growing)
-        return words, adds
+    def _begin(self, steps: RoundSteps, request: m.Begin, _: bytes) -> m.Done:
+        plan, rows, threads = self.plan, self.schema.own, self.context.threads
+        rows.forget_keys()
+        loss = loss_of(plan, rows.classes)
+        forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
+        self.journal.settle(BEGUN, begun_digest(request))
+        if self.begun is None or self.begun.rows is not rows:
+            self.begun = BegunRows(plan, rows, request, loss, threads)
+        begun, first = self.begun, forest.n_trees // loss.n_trees
+        state = hashlib.sha256(rows.agreement + begun.digest).digest()
+        for round_ in range(first):
+            trees = forest.part(round_ * loss.n_trees, (round_ + 1) * loss.n_trees)
+            digest = trees_digest(trees)
+            self._check_shown(round_, trees, digest, begun, round_ == first - 1)
+            state = advanced(state, digest.encode())
+        metric = begun.metric if plan.goal.follow else None
+        steps.begin(PartyRound(plan, begun.grid, begun.local_rows(forest, threads), metric, first), state)
+        return m.Done()
 
-    def _finished(self, request: FinishRound, content: bytes, growing: PartyRound) -> None:
-        """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
-        trees = growing.digest(request)
-        kept = trees() if self.kept.outlives else None
-        self.journal.finish(request.round, kept or trees)
-        self.state = self.states[request.round + 1] = advanced(self.state, kept.encode() if kept else content)
+    def _check_shown(self, round_: int, trees: Forest, digest: str, begun: BegunRows, last: bool) -> None:
+        """Refuse trees other than those this party helped to finish, whose values its next gradients would be made of.
+
+        Where a run goes on after a loss, the last round may have been closed without this party being told. It is
+        believed once, if this party has begun it, and is from then on the only one.
+        """
+        journal = self.journal
+        closed = last and self.plan.goes_on and round_ not in journal.finished
+        if self.known and closed and (round_, 0) in journal.answered:
+            check_grown(trees, begun.grid, self.plan.params.max_depth)
+            journal.finish(round_, digest)
+        journal.check(round_, digest, known=self.known)
+
+    def _keep(self, request: m.Farewell, _: bytes) -> m.Done:
+        """The finished model; refused if it is not what this party helped to grow."""
+        begun = self.begun
+        if begun is None:
+            raise ProtocolError("The driver sends a model before the trees have begun.")
+        if self.known:
+            made, n_trees = decoded(request.model, "The model that the driver sent"), begun.loss.n_trees
+            agreed = (begun.base, begun.loss, begun.rows.table.columns, tuple(begun.rows.classes))
+            if (made.base_score, made.loss, made.columns, made.classes) != agreed:
+                raise PrivacyError(
+                    "The driver sends a model of other columns, classes or first score than were agreed."
+                )
+            for round_ in range(made.forest.n_trees // n_trees):
+                trees = made.forest.part(round_ * n_trees, (round_ + 1) * n_trees)
+                self.journal.check(round_, trees_digest(trees), known=True)
+        if self.context.keep_model is not None:
+            self.context.keep_model(request.model)
+        return m.Done()

@@ -13,15 +13,12 @@ Stepping = AskHistograms | AskLeafSums | FinishRound
 def remaining(
     plan: Plan, request: Stepping, now: ToldTrees, alive: tuple[int, ...], round_set: tuple[int, ...], own: int
 ) -> tuple[int, ...]:
-    """Of those alive, who remains once party `own` has answered; a request for a set that may not be summed is refused.
+    """Of those alive, who remains once party `own` has answered the first step of a round, or its end.
 
-    A tree has one set (`round_set`): the round's draw among those that remain. Who is out stays out.
+    A request for a set that may not be summed is refused. A tree has one set (`round_set`): the round's draw among
+    those that remain. Who is out stays out.
     """
     parties = request.parties
-    if not isinstance(request, FinishRound) and request.level > 0:
-        if parties != round_set:
-            raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
-        return alive
     expected = _expected(plan, request, now, alive, round_set)
     if parties != expected:
         if not (plan.goes_on and parties and set(parties) < set(expected)):

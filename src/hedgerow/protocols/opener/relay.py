@@ -1,14 +1,10 @@
-"""The driver's relay of what parties seal for the opener, and a party's sealing.
+"""The driver's relay of what parties seal for the opener.
 
 The folder has the conversation and who sees what.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
 
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import FEWEST_MASKED
@@ -24,7 +20,6 @@ from hedgerow.corridor.messages import (
     FinishRound,
     FromOpener,
     GoOn,
-    Introduce,
     Lead,
     Led,
     PassSum,
@@ -34,12 +29,10 @@ from hedgerow.corridor.messages import (
     ToEveryParty,
 )
 from hedgerow.corridor.wire import MOST_SMALL, decode_request
-from hedgerow.errors import PartyLost, PrivacyError, ProtocolError
-from hedgerow.identity.identity import verify
+from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.protocols.opener.packing import SealedVector
-from hedgerow.protocols.secure_sum import Hiding, Told
 from hedgerow.protocols.session.group import PartyGroup, expected
 
 Summing = AskCounts | AskMoments | AskHistograms | AskLeafSums | FinishRound
@@ -125,45 +118,3 @@ class Relay:
         if lost and not isinstance(request, AskCounts | AskMoments):
             self.lost.append((request.round, lost))
         return tuple(i for i, name in enumerate(self.plan.names) if name in lost)
-
-
-class Sealing(Hiding):
-    """A party's side: gives its words away sealed for the opener, and hears no other request than the opener's."""
-
-    def __init__(self, plan: Plan, own_number: int, threads: int, fewest: int, introduced: Introduce) -> None:
-        known = {plan.names.index(key.name): b"" for key in introduced.keys}  # nobody shares a secret here
-        super().__init__(plan, own_number, known, threads, fewest)
-        self.attempt = introduced.attempt
-        self.certificate = next((key.certificate for key in introduced.keys if key.name == plan.opener), b"")
-        self.cipher = cipher_of(plan)
-        self.key = b""
-        self.public: PublicKey | None = None
-
-    def hear(self, message: FromOpener) -> Request:
-        """The opener's request, if it is signed; takes its key, which must be another for every tree."""
-        if not self.certificate:
-            raise PrivacyError("The driver leaves out the opener, without which nothing can be summed.")
-        said = signed(self.plan, self.attempt, message.request, message.public_key)
-        verify(self.certificate, OPENER, said, message.signature)
-        request = decode_request(message.request, MOST_BYTES)
-        if not isinstance(request, Summing | Begin):
-            raise ProtocolError(f"The opener does not say {type(request).__name__}.")
-        begins = isinstance(request, AskHistograms) and request.level == 0
-        if begins and message.public_key in (b"", self.key):
-            raise PrivacyError("The opener begins a tree without a new key; this party stops.")
-        if message.public_key:
-            self.key = message.public_key
-            self.public = self.cipher.read_public_key(self.key, self.threads)
-        self.request = request
-        return request
-
-    def pads(self, parties: tuple[int, ...], told: Told) -> NoReturn:  # noqa: ARG002
-        """Nobody shares pads here."""
-        raise PrivacyError("Sums are sealed for the opener in this run, and leave in no other way.")
-
-    def sums(self, own_words: NDArray[np.int64], parties: Sequence[int]) -> Answer:
-        """A part of the sum over these parties, which nobody but the opener could read."""
-        self._check(parties)
-        if self.public is None:
-            raise ProtocolError("The opener asks for sums before it has sent a key.")
-        return SealedWords(SealedVector.of(self.plan, self.request, own_words.size).seal(self.public, own_words))

@@ -6,18 +6,17 @@ Sees in the clear.  The ids of the rows that are predicted, and which of them co
 Gives away which of these rows it has, and which way they go at these cuts; never a value or a threshold.
 """
 
-import hashlib
 from dataclasses import dataclass
+from typing import Never
 
 import numpy as np
 
 from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
-from hedgerow.corridor.messages import Answer, AskKnown, AskWays, Consent, Known, Propose, Request, Sides
-from hedgerow.corridor.wire import decode_request, encode
+from hedgerow.corridor.messages import AskKnown, AskWays, Consent, Known, Propose, Request, Sides
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, HedgerowError, ModelError, PolicyError, ProtocolError
+from hedgerow.errors import DataError, ModelError, PolicyError, ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model import part as parts
 from hedgerow.model.model import dense
@@ -25,12 +24,13 @@ from hedgerow.model.part import Part
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.active import MOST_PLACES, MOST_ROWS, Places
-from hedgerow.protocols.session.journal import Log, NoLog
+from hedgerow.protocols.session.journal import Log
 from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.session.shell import Shell
 
 
 @dataclass(frozen=True, eq=False)
-class Keeper:
+class PartOwner:
     """Whose part it is: its own table, rules, identity and log."""
 
     name: str
@@ -56,12 +56,16 @@ def check_owner(part: Part, name: str) -> None:
         raise ModelError(f"The part is that of {part.party!r}, not of {name!r}; give this party's own.")
 
 
-class Answering:
+class Answering(Shell[Never]):
     """A passive party's side: tells which way rows go at its own cuts, and nothing else."""
 
-    def __init__(self, own: Keeper) -> None:
+    notes_received = False
+    """What was asked is noted in numbers of rows and cuts, with the answer."""
+
+    def __init__(self, own: PartOwner) -> None:
         own.check()
-        self.own, self.part, self.log = own, own.part, own.log or NoLog()
+        super().__init__(own.log, list)
+        self.own, self.part = own, own.part
         self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_values = dense(own.own_table.aligned(own.part.columns))
@@ -73,39 +77,30 @@ class Answering:
         self.cuts = parts.places(own.part)
         self.n_trees = int(own.part.tree.max(initial=-1)) + 1
         self.n_asked, self.rows = 0, np.empty(0, np.int64)
+        self.last = np.empty(0, np.int32)
+        """Of each row in each tree, the last cut that was asked about and the way told, as `Part.after` has it.
 
-    def answer(self, frame: bytes) -> bytes:
-        """The answer to one frame; every one is noted before it leaves."""
-        try:
-            reply = self._reply(decode_request(frame))
-        except HedgerowError as error:
-            self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
-            raise
-        out = encode(reply)
-        if self.own.log is not None:
-            self.log.note("sent", type=type(reply).__name__, bytes=len(out), sha256=hashlib.sha256(out).hexdigest())
-        return out
+        Where the part does not know how its cuts lie, the last node.
+        """
+        self.table = {Propose: self._consent}
 
-    def _reply(self, request: Request) -> Answer:
-        if isinstance(request, Propose):
-            return self._consent(request)
+    def refusal(self, request: Request) -> ProtocolError:
+        """What is said of a request that this party does not answer, or not before it has consented."""
         name = self.member.agreed_plan.method.word
-        if isinstance(request, AskKnown):
-            return self._known(request)
-        if isinstance(request, AskWays):
-            return self._ways(request)
-        raise ProtocolError(f"The plan of this run, to {name}, does not allow {type(request).__name__}.")
+        return ProtocolError(f"The plan of this run, to {name}, does not allow {type(request).__name__}.")
 
-    def _consent(self, request: Propose) -> Consent:
+    def _consent(self, request: Propose, _: bytes) -> Consent:
         plan = Plan.read(request.plan)
         if not isinstance(plan.method, Prediction) or plan.method.model != self.part.model:
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "
                 "different models cannot be mixed."
             )
-        return self.member.consent(request)
+        consent = self.member.consent(request)
+        self.table = {Propose: self._consent, AskKnown: self._known, AskWays: self._ways}
+        return consent
 
-    def _known(self, request: AskKnown) -> Known:
+    def _known(self, request: AskKnown, _: bytes) -> Known:
         """What becomes known to the active party: which of the rows this party has."""
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
@@ -114,15 +109,11 @@ class Answering:
         self.n_asked += n
         self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
         self.last = np.full(n * self.n_trees, -1, np.int32)
-        """Of each row in each tree, the last cut that was asked about and the way told, as `Part.after` has it.
-
-        Where the part does not know how its cuts lie, the last node.
-        """
         known = self.rows >= 0
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
         return Known(np.packbits(known, bitorder="little"))
 
-    def _ways(self, request: AskWays) -> Sides:
+    def _ways(self, request: AskWays, _: bytes) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
         where, after = place * self.n_trees + self.part.tree[cut], self.part.after

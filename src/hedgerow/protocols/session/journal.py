@@ -1,14 +1,16 @@
-"""What a party has already answered, so that it never answers the same step for other cuts or another set of parties.
+"""What a party was told, and has already answered: never the same step for other cuts or another set of parties.
 
 The journal lies in the party's audit log: a process that was killed and started again still knows.
 """
 
 import hashlib
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.errors import PrivacyError
 
@@ -46,6 +48,31 @@ class NoLog:
 
     def sync(self) -> None:
         """Nothing."""
+
+
+class TranscriptHash:
+    """Everything the driver has said to a party in this attempt, as one hash."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.chain = hashlib.sha256(b"hedgerow said" + plan.digest).digest()
+
+    def hear(self, frame: bytes) -> None:
+        """One more request."""
+        self.chain = _hash_of_both(self.chain, sha256_of(frame))
+
+    def among(self, parties: bytes) -> bytes:
+        """The hash of all that was said, and of those that are summed over."""
+        return _hash_of_both(self.chain, parties)
+
+    def forget(self) -> None:
+        """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
+        self.chain = secrets.token_bytes(len(self.chain))
+
+
+@lru_cache(maxsize=4)  # parties of one process are told the same
+def _hash_of_both(said: bytes, more: bytes) -> bytes:
+    """Of all that was said, and one more thing: a request, or in the end those that are summed over, in order."""
+    return hashlib.sha256(said + more).digest()
 
 
 @lru_cache(maxsize=2)  # parties of one process are told the same

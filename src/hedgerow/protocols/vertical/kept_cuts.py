@@ -9,36 +9,18 @@ a row (`predict/passive`). Nobody else learns anything by it.
 
 import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.protocols.session.stores import CutStore as CutStore
+from hedgerow.protocols.session.stores import OwnCuts as OwnCuts
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import joined_cuts
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 
 FIRST = -1
 """Of a cut with no own cut above it; of others, twice the number of that cut, and one more right of it."""
-
-
-class OwnCuts(NamedTuple):
-    """A party's own cuts in the trees of one round."""
-
-    round: int
-    cuts: tuple[Cuts, ...]
-    after: tuple[NDArray[np.int64], ...] = ()
-    """How the cuts lie below each other, as `OwnPaths` has it; none where the party is not told."""
-
-
-class CutStore(Protocol):
-    """Where a party keeps its own cuts, so that they survive the process."""
-
-    def read(self) -> list[OwnCuts]:
-        """The cuts of all complete rounds."""
-
-    def append(self, own: OwnCuts) -> None:
-        """One more round; returns when it survives a loss of power."""
 
 
 def cuts_of(kept: Sequence[OwnCuts], n_trees: int, first_trees: int) -> Cuts:

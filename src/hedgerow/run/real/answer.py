@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hedgerow.corridor.wire import MOST_SMALL
-from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.protocols.predict.passive import Answering, PartOwner
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder.folder import open_folder
 from hedgerow.run.folder.ledger_file import opened
@@ -16,7 +16,7 @@ from hedgerow.run.real.prediction import fresh_folder, meeting, prediction_plan
 from hedgerow.run.real.serve import serve
 
 
-def answer(run: RunFile, own: Keeper, options: Options, ledger: Path | None = None) -> Path:
+def answer(run: RunFile, own: PartOwner, options: Options, ledger: Path | None = None) -> Path:
     """Answer until the active party has all it asked for; returns the folder.
 
     The ledger is where rows are counted over all predictions; None: the log, which each prediction has anew.

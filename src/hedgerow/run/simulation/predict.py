@@ -15,7 +15,7 @@ from hedgerow.model.model import Model
 from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import ask, plan_of, present_of
-from hedgerow.protocols.predict.passive import Answering, Keeper
+from hedgerow.protocols.predict.passive import Answering, PartOwner
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.simulation.parties import members
 from hedgerow.transports.inproc import InProcess
@@ -38,7 +38,7 @@ def predict_parties(
         raise DataError(f"The rows to predict are those of {own.active!r}, the active party; give its table.")
     present = present_of(model, [name for name, table in parties.items() if table is None])
     who, identities = members(own.parties)
-    answers = {name: _answer_of(Keeper(name, part_of(model, name), tables[name], ALLOW_ALL, identities[name]))
+    answers = {name: _answer_of(PartOwner(name, part_of(model, name), tables[name], ALLOW_ALL, identities[name]))
                for name in present}  # fmt: skip
     plan = plan_of("predict", who, own.active, own.model)
     group = PartyGroup(Corridor(InProcess(answers), listeners), plan, present, 600.0)
@@ -46,7 +46,7 @@ def predict_parties(
     return ask(group, model, tables[own.active], lambda _: None)
 
 
-def _answer_of(own: Keeper) -> Answer:
+def _answer_of(own: PartOwner) -> Answer:
     try:
         return Answering(own).answer
     except DataError as error:

@@ -1,0 +1,202 @@
+"""A party's steps down the trees of an attempt: each is checked and written down before its sums are made.
+
+    driver                        party
+    AskHistograms, AskLeafSums    who is summed over?  answered otherwise before?  cuts and nodes as agreed?
+    FinishRound, NextRound        the same; then values are added to own scores
+
+Sees in the clear.  Party: its own rows and sums, what it is told.  What leaves it: its sums, as its `SumSender` says.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
+from hedgerow.corridor.wire import encode
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.privacy.masks import Pads, PairSecrets
+from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
+from hedgerow.protocols.horizontal.checks import Way
+from hedgerow.protocols.horizontal.driver import PartyRound, joined
+from hedgerow.protocols.horizontal.sets import Stepping, remaining
+from hedgerow.protocols.secure_sum import SumRules
+from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.trees.local import Adding, LocalRows, Step
+
+Parties = tuple[int, ...]
+Words = NDArray[np.int64]
+Adds = Sequence[Adding]
+Summing = AskHistograms | AskLeafSums
+Pending = PendingSums | PendingMask
+"""As much of an answer as a party makes by itself."""
+Reply = Answer | Pending
+"""An answer before it leaves, or as much of it as a party makes by itself."""
+
+
+class SumSender(Protocol):
+    """How a party's sums leave it."""
+
+    def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
+        """Own sums, as a part of the sum over these parties; before, `adds` is added to own scores."""
+
+    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
+        """The sums of a step that own rows take, and words beside them; nothing leaves where `parties` is empty."""
+
+
+class MaskedSender:
+    """Sums leave under masks, or as they are where all accepted that; made with those of others of this process."""
+
+    def __init__(self, rules: SumRules, attempt: Attempt, sent: Sent) -> None:
+        self.rules, self.transcript, self.sent = rules, attempt.transcript, sent
+        self.secrets = None if rules.plan.method.plain else PairSecrets(attempt.number, attempt.pair_secrets)
+        self._parties: tuple[int, ...] = ()
+        """Those that were last summed over, and how their numbers go into the hash that keys the pads."""
+        self._numbers = b""
+
+    def _pads(self, parties: tuple[int, ...]) -> Pads | None:
+        """What hides this party's part of the sum over these parties; nothing where plain sums were accepted."""
+        if self._parties != parties:
+            self.rules.check(parties)
+            self._parties, self._numbers = parties, np.array(sorted(parties), "<u4").tobytes()
+        return None if self.secrets is None else self.secrets.pads(parties, self.transcript.among(self._numbers))
+
+    def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
+        """See `SumSender`."""
+        return PendingMask(own_words, self._pads(parties), True, self.sent, adds)
+
+    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
+        """See `SumSender`."""
+        pads = self._pads(parties) if parties else None
+        return PendingSums(rows, step, pads, bool(parties), self.sent, beside, adds)
+
+
+@lru_cache(maxsize=2)  # parties of one process are told the same
+def advanced(state: bytes, trees: bytes) -> bytes:
+    """What the gradients of the next round depend on."""
+    return hashlib.sha256(state + trees).digest()
+
+
+class RoundSteps:
+    """Answers the steps of one attempt."""
+
+    def __init__(self, context: PartyContext, attempt: Attempt, sums: SumSender, states: dict[int, bytes]) -> None:
+        self.plan, self.journal, self.threads = context.plan, context.journal, context.threads
+        self.durable = context.owner.durable
+        self.own_number, self.alive, self.sums = attempt.number, attempt.present, sums
+        self.goes_on = self.plan.goes_on
+        self.sets_change = self.plan.sets_change
+        self.growing: PartyRound | None = None
+        self.round_set: tuple[int, ...] = ()
+        """The parties that the sums of this round are over."""
+        self.states = states
+        """What the gradients of each round depend on, as far as this process knows."""
+        self.state = b""
+
+    def begin(self, growing: PartyRound, state: bytes) -> None:
+        """The trees begin, or go on after some, whose hash is `state`; without a log, from a hash of what was said."""
+        self.growing = growing
+        self.state = state if self.journal.kept else self.states.setdefault(growing.place.round, state)
+
+    def stop(self) -> None:
+        """No more steps until the parties are introduced anew."""
+        self.growing = None
+
+    @property
+    def _begun(self) -> PartyRound:
+        if self.growing is None:
+            raise ProtocolError("The driver asks for trees before they have begun.")
+        return self.growing
+
+    def ask_sums(self, request: Summing, frame: bytes) -> Reply:
+        """What becomes known: the own sums at nodes or leaves, as a part of the sum over the parties of the request."""
+        return self._sums(request, frame, self._begun)
+
+    def finish_round(self, request: FinishRound, frame: bytes) -> Reply:
+        """What becomes known: the sums of the metric over own validation rows, and how many gradients were cut off."""
+        words, adds = self._finish(request, frame, self._begun)
+        self._sync()
+        if self.own_number in request.parties:
+            return self.sums.words(words, request.parties, adds)
+        _native.add_values(adds, self.threads)
+        return Done()
+
+    def next_round(self, request: NextRound, frame: bytes) -> Reply:  # noqa: ARG002  # it stands for two
+        """What the two requests in it say, written down as if they had come one by one."""
+        growing = self._begun
+        if not self.plan.joins_rounds:
+            raise ProtocolError("The plan of this run does not allow NextRound.")
+        if not 0 <= request.round < self.plan.params.n_estimators - 1:
+            raise ProtocolError("The driver joins a round to one that is not among those of the plan.")
+        both = joined(request, growing.n_trees)
+        words, adds = self._finish(both.finish, both.finish_frame, growing)
+        return self._sums(both.first, both.first_frame, growing, words, adds)
+
+    def _sync(self) -> None:
+        if self.durable:
+            self.journal.log.sync()
+
+    def _remaining(self, request: Stepping, growing: PartyRound) -> tuple[int, ...]:
+        """Who remains once this request is answered; a tree has one set of parties from its first step to its last."""
+        if request.level <= 0 or isinstance(request, FinishRound):
+            return remaining(self.plan, request, growing.place, self.alive, self.round_set, self.own_number)
+        if request.parties != self.round_set:
+            raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
+        return self.alive
+
+    def _answering(self, request: Stepping, frame: bytes, growing: PartyRound) -> tuple[bytes, Way]:
+        """Write down the step that is about to be answered; what it is known by, and where it leads.
+
+        Nothing is written of one that is refused.
+        """
+        alive = self._remaining(request, growing)
+        finishes = isinstance(request, FinishRound)
+        if request.level == 0:
+            self.journal.begin(self.state)
+        content, shrinks = frame, False
+        if self.goes_on:
+            # Where the set may shrink, a step is known by everything but its set.
+            content = encode(msgspec.structs.replace(request, parties=()))
+            shrinks = request.level == 0 or finishes
+        told = self.journal.check_step(request.round, request.level, content, request.parties, shrinks)
+        way = growing.way(request)
+        if alive != self.alive:
+            self.journal.leave_out([self.plan.names[p] for p in alive])
+        self.journal.write_step(told)
+        self.alive = alive
+        if not finishes:
+            self.round_set = request.parties
+        return content, way
+
+    def _sums(
+        self, request: Summing, frame: bytes, growing: PartyRound, beside: Words = NOTHING, adds: Adds = ()
+    ) -> Reply:
+        _, way = self._answering(request, frame, growing)
+        step = growing.step(request, way)
+        parties = request.parties if self.own_number in request.parties else ()
+        if parties and step.begins is not None and self.sets_change:
+            step, digest = growing.gradients(step)
+            self.journal.give(request.round, digest, parties)
+        self._sync()
+        return self.sums.step(growing.rows, step, parties, beside, adds)
+
+    def _finish(self, request: FinishRound, frame: bytes, growing: PartyRound) -> tuple[Words, list[Adding]]:
+        """Own words of a round's end, and what is still to be added to own scores."""
+        content, way = self._answering(request, frame, growing)
+        again = growing.place.finished
+        words, adds = growing.finish(request, way)
+        if not again:
+            self._finished(request, content, growing)
+        return words, adds
+
+    def _finished(self, request: FinishRound, content: bytes, growing: PartyRound) -> None:
+        """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
+        trees = growing.digest(request)
+        kept = trees() if self.journal.kept else None
+        self.journal.finish(request.round, kept or trees)
+        self.state = self.states[request.round + 1] = advanced(self.state, kept.encode() if kept else content)
