@@ -128,7 +128,7 @@ def test_words_that_leave_are_under_the_pads_that_any_words_are_under(threads):
         rows.start_round(0)
     secrets = np.arange(64, dtype=np.uint8).reshape(2, 32)
     pads = (secrets, np.array([False, True]), b"what was said")
-    leaving = [(beside, pads), None, (beside[:0], pads)]
+    leaving = [(beside, pads, None), None, (beside[:0], pads, None)]
     steps = [[rows.step(None, None, ROOT, leaves=False, counted=True) for rows in some] for some in (hidden, bare)]
     found = [words for words, _ in _native.take_steps(steps[0], threads, leaving)]
     own = [words for words, _ in _native.take_steps(steps[1], threads)]
@@ -143,3 +143,37 @@ def test_it_must_be_said_of_every_step_how_its_words_leave():
     rows.start_round(0)
     with pytest.raises(ValueError, match="said of each step"):
         _native.take_steps([rows.step(None, None, ROOT, leaves=False, counted=False)], 1, [])
+
+
+def leaving_sums(leaving):
+    """The words of one table's root, as they leave."""
+    (rows,) = tables([3000])
+    rows.start_round(0)
+    step = rows.step(None, None, ROOT, leaves=False, counted=True)
+    return _native.take_steps([step], 1, [leaving])[0][0]
+
+
+def test_noise_lies_under_the_pads():
+    beside, secrets = np.array([7, -8]), np.arange(32, dtype=np.uint8).reshape(1, 32)
+    pads = (secrets, np.array([False]), b"what was said")
+    own = np.append(leaving_sums(None), beside)
+    noise = np.random.default_rng(0).integers(-(2**63), 2**63, own.size)
+    masked = leaving_sums((beside, pads, noise))
+    expected = (own + noise).view(np.uint64)
+    assert leaving_sums((beside, None, noise)).tolist() == expected.tolist()
+    _native.add_pads([(expected, pads)], 1)
+    assert masked.tolist() == expected.tolist()
+    assert leaving_sums((beside, pads, 0 * noise)).tolist() == leaving_sums((beside, pads, None)).tolist()
+
+
+@pytest.mark.parametrize("more", [-1, 1, -2])
+def test_noise_for_fewer_or_more_words_than_leave_is_refused(more):
+    beside = np.array([7, -8])
+    n_words = leaving_sums(None).size + len(beside)
+    with pytest.raises(ValueError, match="noise is needed for every word"):
+        leaving_sums((beside, None, np.zeros(n_words + more, np.int64)))
+
+
+def test_words_leave_under_pads_or_with_noise():
+    with pytest.raises(ValueError, match="under pads, with noise, or both"):
+        leaving_sums((np.empty(0, np.int64), None, None))
