@@ -24,7 +24,7 @@ from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.file import save
-from hedgerow.model.model import Model, classes_of
+from hedgerow.model.model import Model, absent_of, classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.run.folder.recorder import Spoken
 from hedgerow.run.simulation.fit import fit_parties
@@ -237,7 +237,7 @@ def _held_out(eval_set: Any, categorical: Sequence[str | int], like: Table) -> T
         raise ParameterError("eval_set must be a pair (X, y), or a list of such pairs.")
     if isinstance(pair[0], Table):
         return Table.of(*pair)
-    return Table.of(*pair, categorical=categorical, absent="zero" if like.absent == 0 else "missing")
+    return Table.of(*pair, categorical=categorical, absent=absent_of(like))
 
 
 def _seed(random_state: Any) -> int:

@@ -15,9 +15,9 @@ import numpy as np
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskTrees, OwnTrees
 from hedgerow.errors import ParameterError, ProtocolError
-from hedgerow.model.model import Absent, Model
+from hedgerow.model.model import Model
 from hedgerow.model.train import Task, train
-from hedgerow.protocols.columns import Common, loss_of
+from hedgerow.protocols.columns import Common, assemble, loss_of
 from hedgerow.protocols.horizontal.cut_points import OwnRows
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.secure_sum import PartyGroup
@@ -29,8 +29,7 @@ def grow(group: PartyGroup, shared: Common) -> Model:
     """The driver's side: one model of everybody's trees."""
     plan, loss = group.plan, loss_of(group.plan, shared.classes)
     base, forest = (_bagged if plan.method == "bagging" else _in_turn)(group, shared, loss)
-    absent: Absent = "zero" if shared.absent == "zero" else "missing"
-    return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
+    return assemble(plan, shared, base, forest)
 
 
 def _opened(answer: object, name: str, shared: Common, loss: Loss) -> tuple[float, Forest]:
@@ -83,7 +82,8 @@ def own_trees(request: AskTrees, plan: Plan, rows: OwnRows, threads: int) -> Own
     start = None
     if request.base is not None:
         forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
-        start = Model(forest, rows.table.columns, loss, request.base, plan.params, tuple(rows.classes), plan.goal.label)
+        shared = Common(rows.table.columns, tuple(rows.classes), "", False, False)
+        start = assemble(plan, shared, request.base, forest)
     params = replace(plan.params, n_estimators=request.n_rounds)
     goal = plan.goal
     base = None if start is not None else goal.base_score

@@ -14,6 +14,7 @@ from hedgerow.trees.fixedpoint import WIDE_BITS, Scales
 from hedgerow.trees.forest import averaged
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 
@@ -55,6 +56,12 @@ class RoundSettings:
     base: float = 0.0
     average: bool = False
     """Scores of the rows stay as they are (a random forest); only held-out rows follow the trees."""
+
+    @classmethod
+    def of(cls, params: TreeParams, loss: Loss, scales: Scales, base: float) -> "RoundSettings":
+        """The settings that these parameters mean."""
+        hessian, average = params.constant_hessian, params.average
+        return cls(loss, scales, params.subsample, params.random_state, hessian, base, average)
 
 
 @dataclass(eq=False)

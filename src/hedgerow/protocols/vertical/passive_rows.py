@@ -30,6 +30,7 @@ from hedgerow.corridor.messages import (
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.part import Part
+from hedgerow.model.prepare import own_cuts
 from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.shapes import RowsPlan, Selection
 from hedgerow.protocols.on_wire import ASKED, CUT, LEAF, LOWEST, nodes_of, sides_of
@@ -377,8 +378,7 @@ def passive_rows(
 ) -> PassiveRows:
     """A passive party's tables, binned by its own cut points."""
     params = plan.params
-    n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
-    found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+    found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
     if terms.bin_rows > 1:
         codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
         grid = coarser(found[0], counts_of(codes, found[0]), terms.bin_rows)
