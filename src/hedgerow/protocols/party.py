@@ -25,10 +25,11 @@ from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, PlaceStore
 from hedgerow.protocols.columns import Common, check_agreed, given, loss_of, own_facts, shaped, shaped_valid
 from hedgerow.protocols.dropped_columns import tell_party
 from hedgerow.protocols.horizontal.batch import Begun, worked_out
-from hedgerow.protocols.horizontal.cut_points import OwnRows
-from hedgerow.protocols.horizontal.driver import PartyRound, trees_digest
+from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.protocols.horizontal.party import Attempt, Kept, OwnSteps, Reply, advanced
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
+from hedgerow.protocols.horizontal.round import PartyRound, trees_digest
+from hedgerow.protocols.horizontal.rows import PartyTable, TableFactory
 from hedgerow.protocols.horizontal.sets import Stepping
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.leader import OpenerDriver
@@ -81,6 +82,8 @@ class Owner:
     """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
     places: PlaceStore | None = None
     """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
+    rows: TableFactory = OwnTable
+    """How the rows of a horizontal run are held: in a table here, unless another way is given."""
 
 
 class Party:
@@ -91,7 +94,7 @@ class Party:
         self.log = owner.log or NoLog()
         self.ledger = Ledger(owner.ledger or owner.log)
         self.member = Membership(owner.name, owner.policy, owner.identity, owner.revoked)
-        self.rows: OwnRows | None = None
+        self.rows: PartyTable | None = None
         self.begun: BegunRows | None = None
         self.steps: OwnSteps | None = None
         """Those of this attempt, once the parties are introduced."""
@@ -215,7 +218,7 @@ class Party:
         if self.leading is None:
             raise ProtocolError("The driver lets a party choose that is not the opener.")
         if isinstance(request, m.Lead):
-            shared = Common(self._agreed.table.columns, self.classes, "", request.weighted, request.validated)
+            shared = Common(self._agreed.columns, self.classes, "", request.weighted, request.validated)
             if request.begin and self.owner.log is not None:
                 self._check_begin(request.begin)
             reply = self.leading.begin(request, shared)
@@ -245,7 +248,7 @@ class Party:
         return self.steps
 
     @property
-    def _agreed(self) -> OwnRows:
+    def _agreed(self) -> PartyTable:
         if self.rows is None or self.rows.agreement != self.agreement:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
         return self.rows
@@ -347,7 +350,7 @@ class Party:
             valid = shaped_valid(self.plan, owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
             heavier = self.plan.goal.scale_pos_weight
-            self.rows = OwnRows(own, valid, request.classes, heavier, self.agreement, self.threads)
+            self.rows = owner.rows(own, valid, request.classes, heavier, self.agreement, self.threads)
             self.begun = None
             tell_party(self.facts.columns, request.columns, owner.note)
         self.journal.begin(self.agreement)
@@ -356,10 +359,10 @@ class Party:
     def _begin(self, request: m.Begin) -> m.Done:
         plan, rows = self.plan, self._agreed
         rows.forget_keys()
-        forest = forest_of(request.forest, rows.table.columns, loss_of(plan, self.classes).n_trees)
+        forest = forest_of(request.forest, rows.columns, loss_of(plan, self.classes).n_trees)
         self.journal.settle(BEGUN, begun_digest(request))
         if self.begun is None:
-            self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes), self.threads)
+            self.begun = BegunRows(plan, rows, request, loss_of(plan, self.classes))
         n_trees = self.begun.loss.n_trees
         first = forest.n_trees // n_trees
         state = hashlib.sha256(self.agreement + self.begun.digest).digest()
@@ -368,7 +371,7 @@ class Party:
             digest = trees_digest(trees)
             self._check_shown(round_, trees, digest, self.begun.grid, round_ == first - 1)
             state = advanced(state, digest.encode())
-        local = self.begun.local_rows(forest, self.threads)
+        local = self.begun.rows_after(forest)
         metric = self.begun.metric if plan.goal.follow else None
         growing = PartyRound(plan, self.begun.grid, local, metric, first)
         self._introduced.begin(growing, self.states, state)
@@ -407,7 +410,7 @@ class Party:
             raise ProtocolError("The driver sends a model before the trees have begun.")
         if self.owner.log is not None and self.begun is not None:
             made, begun, n_trees = decoded(model, "The model that the driver sent"), self.begun, self.begun.loss.n_trees
-            agreed = (begun.base, begun.loss, begun.rows.table.columns, tuple(begun.rows.classes))
+            agreed = (begun.base, begun.loss, begun.rows.columns, tuple(begun.rows.classes))
             if (made.base_score, made.loss, made.columns, made.classes) != agreed:
                 raise PrivacyError(
                     "The driver sends a model of other columns, classes or first score than were agreed."

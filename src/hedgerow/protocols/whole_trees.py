@@ -18,8 +18,9 @@ from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.model.model import Model
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.columns import Common, assemble, loss_of
-from hedgerow.protocols.horizontal.cut_points import OwnRows
+from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
+from hedgerow.protocols.horizontal.rows import PartyTable
 from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.losses import Loss
@@ -74,15 +75,17 @@ def _in_turn(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Fore
     return base or 0.0, forest
 
 
-def own_trees(request: AskTrees, plan: Plan, rows: OwnRows, threads: int) -> OwnTrees:
+def own_trees(request: AskTrees, plan: Plan, rows: PartyTable, threads: int) -> OwnTrees:
     """A party's side. What becomes known: trees of its rows alone, which its policy must allow."""
+    if not isinstance(rows, OwnTable):
+        raise ParameterError("Whole trees are grown from a table in this process; this party's rows lie elsewhere.")
     loss = loss_of(plan, rows.classes)
     if not 1 <= request.n_rounds <= plan.params.n_estimators:
         raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
     start = None
     if request.base is not None:
-        forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
-        shared = Common(rows.table.columns, tuple(rows.classes), "", False, False)
+        forest = forest_of(request.forest, rows.columns, loss.n_trees)
+        shared = Common(rows.columns, tuple(rows.classes), "", False, False)
         start = assemble(plan, shared, request.base, forest)
     params = replace(plan.params, n_estimators=request.n_rounds)
     goal = plan.goal

@@ -9,7 +9,7 @@ Sees in the clear.  Nobody more than if each had answered by itself: a party's s
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from hedgerow.errors import PrivacyError
 from hedgerow.privacy import masks
 from hedgerow.privacy.masks import Pads
 from hedgerow.protocols import secure_sum
-from hedgerow.trees.local import Adding, LocalRows, Step
+from hedgerow.protocols.horizontal.rows import PartyRows
+from hedgerow.trees.local import Adding, Step, Taken
 
 Sent = Callable[[Answer], bytes]
 NOTHING = np.empty(0, np.int64)
@@ -53,8 +54,8 @@ class PendingMask(NamedTuple):
 class PendingSums(NamedTuple):
     """What a party's rows do next, and how their sums leave."""
 
-    rows: LocalRows
-    step: Step
+    rows: PartyRows
+    steps: tuple[Step, ...]
     pads: Pads | None
     gives: bool
     sent: Sent
@@ -67,20 +68,18 @@ class PendingSums(NamedTuple):
 
     def leaving(self) -> tuple[NDArray[np.int64], masks.PadKeys | None, Noise | None] | None:
         """What the sums leave with where the kernel that makes them hides them too, so that no others exist here."""
-        if not self.gives or self.rows.spreads or (self.pads is None and self.noise is None):
+        if not self.gives or not self.rows.one_step or (self.pads is None and self.noise is None):
             return None
         return self.beside, None if self.pads is None else masks.keys(self.pads), self.noise
 
-    def part(self, words: NDArray[Any], clipped: int) -> Part:
-        """What the party says, once the step was taken. Words that the kernel made ready to leave are unsigned."""
+    def part(self, found: Sequence[Taken]) -> Part:
+        """What the party says, once its steps were taken. Words that the kernel made ready to leave are unsigned."""
+        words = self.rows.taken(self.steps, found)
         if words.dtype.kind == "u":
-            self.rows.clipped += clipped
             return MaskedSums(words) if self.pads is not None else PlainSums(words.view(np.int64))
-        own_words = self.rows.taken(self.step, words, clipped)
         if not self.gives:
             return Done()
-        if len(self.beside):
-            own_words = np.concatenate([own_words, self.beside])
+        own_words = np.concatenate([words, self.beside]) if len(self.beside) else words
         return _noised(own_words, self.noise), self.pads
 
 
@@ -104,9 +103,13 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     if adds:
         _native.add_values(adds, threads)
     unsummed = [each for each in unmade if isinstance(each, PendingSums)]
-    leaving = [each.leaving() for each in unsummed]
-    taken = iter(_native.take_steps([each.step for each in unsummed], threads, leaving) if unsummed else ())
-    parts = [each.part(*next(taken)) if isinstance(each, PendingSums) else each.part() for each in unmade]
+    steps = [step for each in unsummed for step in each.steps]
+    leaving = [each.leaving() for each in unsummed for _ in each.steps]
+    taken = iter(_native.take_steps(steps, threads, leaving) if steps else ())
+    parts = [
+        each.part([next(taken) for _ in each.steps]) if isinstance(each, PendingSums) else each.part()
+        for each in unmade
+    ]
     given = iter(secure_sum.given([part for part in parts if isinstance(part, tuple)], threads))
     answers = [next(given) if isinstance(part, tuple) else part for part in parts]
     made = iter([each.sent(answer) for each, answer in zip(unmade, answers, strict=True)])

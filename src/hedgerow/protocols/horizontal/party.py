@@ -23,7 +23,7 @@ from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
 from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.horizontal.driver import PartyRound, joined
+from hedgerow.protocols.horizontal.round import PartyRound, joined
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
 from hedgerow.protocols.opener.relay import Sealing
 from hedgerow.protocols.secure_sum import Hiding, Told
@@ -157,19 +157,19 @@ class OwnSteps:
         adds: Sequence[Adding] = (),
     ) -> Reply:
         _, way = self._answering(request, frame, growing)
-        step = growing.step(request, way)
+        steps = growing.steps(request, way)
         hiding, parties = self.hiding, request.parties
         gives = hiding.own_number in parties
-        if gives and step.begins is not None and self.plan.sets_change:
-            step, digest = growing.gradients(step)
+        if gives and growing.begins and self.plan.sets_change:
+            steps, digest = growing.rows.with_gradients(steps)
             self.journal.give(request.round, digest, parties)
         if self.kept.durable:
             self.kept.log.sync()
         if isinstance(hiding, Sealing):
-            words = growing.rows.taken(step, *_native.take_steps([step], self.threads)[0])
+            words = growing.sums(steps)
             return hiding.sums(words, parties) if gives else Done()
         pads = hiding.pads(parties, self.told) if gives else None
-        return PendingSums(growing.rows, step, pads, gives, self.sent, beside, adds)
+        return PendingSums(growing.rows, steps, pads, gives, self.sent, beside, adds)
 
     def _finish(
         self, request: FinishRound, frame: bytes, growing: PartyRound
