@@ -54,8 +54,8 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
         ready.fixed.scales,
         task.loss.n_trees,
         ready.stopping,
-        task.callbacks,
-        start,
+        callbacks=task.callbacks,
+        start=start,
     )
     tell(task, ready.rows, ready.table.n_rows)
     return ready.model(done, ready.columns)

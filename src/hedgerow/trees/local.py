@@ -113,7 +113,8 @@ class Part:
         """Moves rows; returns the number of rows of both children."""
         self.make_room(cuts.child)
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
-        return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
+        moved = (self.orders, self.spans, cuts.nodes, cuts.child)
+        return _native.divide_rows(matrix, *moved, columns, sets, n_threads=self.threads)
 
 
 def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
@@ -229,7 +230,10 @@ class LocalRows:
         parts = [(part.sample.matrix, part.orders, part.spans) for part in self.parts]
         bits = self.settings.scales.bits
         first = self._begins if begins else None
-        return (Step(first, parts, cuts, nodes, leaves, None, counted, self.pairs, bits),)
+        step = Step(
+            first, parts, cuts, nodes, leaves, summed=None, counted=counted, pairs=self.pairs, gradient_bits=bits
+        )
+        return (step,)
 
     def with_gradients(self, steps: Sequence[Step]) -> tuple[tuple[Step, ...], bytes]:
         """The first step of a round with its gradients computed, and a hash of them."""

@@ -62,7 +62,8 @@ class ToldTrees(NamedTuple):
         most_nodes = before.most_nodes + (0 if cuts is None else 2 * len(cuts.child))
         status, sizes = before.checked(cuts, nodes, leaves, most_nodes)
         all_cuts = before.cuts if cuts is None else (*before.cuts, cuts)
-        place = ToldTrees(self.plan, self.grid, before.round, status, sizes, most_nodes, request.level + 1, all_cuts)
+        level = request.level + 1
+        place = before._replace(status=status, sizes=sizes, most_nodes=most_nodes, level=level, cuts=all_cuts)
         return Way(place, cuts, nodes)
 
     def finish(self, request: FinishRound) -> "Way":

@@ -28,6 +28,10 @@ class HorizontalRows:
 
     def __init__(self, group: PartyGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
         self.group, self.width, self.n_trees = group, int(grid.offsets[-1]) + 1, n_trees
+        # Many attributes: a round's place, who is lost and what waits to be said change together, step by step.
+        self.round, self.level, self.cuts = -1, 0, NO_CUTS
+        self.parties: tuple[int, ...] = ()
+        """Those that the sums of the round are over."""
         self.counted = group.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0
         self.clipped = 0

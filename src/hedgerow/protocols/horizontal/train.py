@@ -22,15 +22,15 @@ def begin_of(start: Start, trees: Forest) -> Begin:
     """What everybody is told before the first tree, or before the next."""
     facts, valid, grid = start.facts, start.valid_facts, start.grid
     return Begin(
-        facts.low,
-        facts.high,
-        facts.max_weight,
-        (valid.low, valid.high, valid.max_weight),
-        start.base,
-        grid.cuts,
-        grid.cut_starts,
-        grid.has_missing,
-        trees_of(trees),
+        low=facts.low,
+        high=facts.high,
+        max_weight=facts.max_weight,
+        valid_facts=(valid.low, valid.high, valid.max_weight),
+        base=start.base,
+        cuts=grid.cuts,
+        cut_starts=grid.cut_starts,
+        has_missing=grid.has_missing,
+        forest=trees_of(trees),
     )
 
 
@@ -58,7 +58,7 @@ def boosted(
     callbacks: Sequence[Callback],
     so_far: tuple[Forest | None, tuple[float, ...]],
     kept: Kept | None,
-    sealed: Callable[[Forest], None],
+    before_values: Callable[[Forest], None],
 ) -> Boosted:
     """Grow the plan's trees after those there are; see `boost` for what is called along the way."""
     plan = rows.group.plan
@@ -67,7 +67,20 @@ def boosted(
     growth = growth_of(start.grid, params, scales, threads)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
-    done = boost(rows, growth, params, scales, loss.n_trees, stopping, callbacks, *so_far, kept, sealed)
+    start_forest, resumed = so_far
+    done = boost(
+        rows,
+        growth,
+        params,
+        scales,
+        loss.n_trees,
+        stopping,
+        callbacks=callbacks,
+        start=start_forest,
+        resumed=resumed,
+        kept=kept,
+        before_values=before_values,
+    )
     rows.end()
     return done
 
