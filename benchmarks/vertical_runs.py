@@ -15,7 +15,8 @@ from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
-from hedgerow.model.train import Task, growth_of, prepare
+from hedgerow.model.prepare import growth_of
+from hedgerow.model.train import Task, prepare
 from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.run.simulation.parties import Simulation, members
 from hedgerow.run.simulation.party_tables import settled

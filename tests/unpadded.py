@@ -12,8 +12,8 @@ def unpadded(own, threads):
 
 
 def pads_taken_off(words, leaving):
-    """The own words under masked ones; those that do not leave as they are."""
-    if leaving is None:
+    """The words under masked ones; those that do not leave as they are."""
+    if leaving is None or leaving[1] is None:
         return words
     pads = np.zeros_like(words)
     _native.add_pads([(pads, leaving[1])], 1)

@@ -452,7 +452,9 @@ def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: 
 def take_steps(steps: Sequence[_Step], n_threads: int) -> list[tuple[_I64, int]]: ...
 @overload
 def take_steps(
-    steps: Sequence[_Step], n_threads: int, leaving: Sequence[tuple[_I64, _Pads] | None] | None = None
+    steps: Sequence[_Step],
+    n_threads: int,
+    leaving: Sequence[tuple[_I64, _Pads | None, _I64 | None] | None] | None = None,
 ) -> list[tuple[_I64 | _U64, int]]:
     """Rows of several tables begin a round, are divided and summed; the words of each, and how many were clipped.
 
@@ -460,7 +462,9 @@ def take_steps(
     (`divide_rows`), and those of the first summed at its nodes: pairs per bin (`histograms`) and, if they are counted,
     numbers of rows (`count_rows`); or where they are leaves, wide pairs (`leaf_sums`).
 
-    Words that leave get others behind them, and pads over all (`add_pads`); only they are unsigned.
+    Words that leave get others behind them, then over all of them noise and pads (`add_pads`), both or one of these,
+    modulo 2^64; only they are unsigned. The noise is of as many words as leave: it is the place of differential
+    privacy, under the pads, so that own sums without it are nowhere in Python.
     """
 
 def add_values(tables: Sequence[tuple[_F32, Sequence[tuple[_U32, _I64]], _Nodes, _F32]], n_threads: int) -> None:

@@ -12,6 +12,7 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model import train as pooled
+from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task
 from hedgerow.protocols.session.participants import asked
 from hedgerow.trees.boost import boost
@@ -41,7 +42,7 @@ def task(table, kind):
 def masked_model(table, params, kind, mask):
     """Training on one table where in every round only the columns of `mask(round)` are there."""
     ready = pooled.prepare(table, params, task(table, kind))
-    growth = pooled.growth_of(ready.fixed.grid, params, ready.fixed.scales, 1)
+    growth = growth_of(ready.fixed.grid, params, ready.fixed.scales, 1)
     columns = Masked(*(getattr(growth.columns, name) for name in ("n_columns", "by_tree", "by_node", "seed")), mask)
     growth = replace(growth, columns=columns)
     done = boost(ready.rows, growth, params, ready.fixed.scales, ready.task.loss.n_trees)

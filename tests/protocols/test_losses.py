@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, params_of, same, two_class
+from hedgerow import _native
 from hedgerow.agreement.plan import Goal
 from hedgerow.corridor.messages import AskCounts, AskHistograms, AskLeafSums, FinishRound
 from hedgerow.corridor.wire import decode_request
 from hedgerow.data import partition
 from hedgerow.errors import PartyLost
-from hedgerow.protocols.horizontal import driver as horizontal
 from hedgerow.storage.audit import AuditLog
 
 PARAMS = params_of(n_estimators=4, subsample=0.9)
@@ -207,8 +207,8 @@ def heard_but_lost(fed, stage):
 
 @pytest.mark.parametrize("stage", ["root", "finish"])
 def test_gradients_that_were_cut_off_are_counted_once_where_a_step_is_repeated(stage, monkeypatch):
-    computed = horizontal._native.gradient_pairs
-    monkeypatch.setattr(horizontal._native, "gradient_pairs", lambda *what: computed(*what) + 7)
+    computed = _native.gradient_pairs
+    monkeypatch.setattr(_native, "gradient_pairs", lambda *what: computed(*what) + 7)
     fed = parties_of_five(on_loss="continue")
     _, state = fed.run(transport=lossy(fed, once(STAGES[stage], "party2")))
     assert state.clipped == 7 * (5 + 4 + 4 + 4)

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from federated import Federation, params_of, same, step, two_class, until
 from hedgerow.corridor.messages import AskHistograms
 from hedgerow.corridor.wire import encode
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.protocols.horizontal.batch import PendingSums, worked_out
+from hedgerow.protocols.secure_sum import PartyGroup
 from hedgerow.storage.audit import AuditLog
 from hedgerow.transports.inproc import InProcess
 from statistics_of_noise import looks_like_noise
@@ -78,3 +79,49 @@ def test_what_one_refuses_ends_the_run_of_all():
     frames = {name: encode(wrong if name == "party2" else request) for name in fed.parties}
     with pytest.raises(ProtocolError, match="numbers the children"):
         together(fed).carry(frames, 1.0, 1 << 26)
+
+
+def noisy(fed, noise):
+    """Parties whose words leave with the noise that `noise(name)` draws."""
+
+    def begin(name, party, frame):
+        begun = party.begin(frame)
+        if isinstance(begun, bytes) or not begun.gives:
+            return begun
+        return begun._replace(noise=noise(name))
+
+    begins = {name: partial(begin, name, party) for name, party in fed.parties.items()}
+    return InProcess(begins, partial(worked_out, threads=1))
+
+
+def words_at_root(fed):
+    """How many words a party says of the roots."""
+    return 2 * (int(next(iter(fed.parties.values())).steps.growing.grid.offsets[-1]) + 1)
+
+
+@pytest.mark.parametrize("protection", ["masked", "plain"])
+@pytest.mark.parametrize("cut_points", ["counts", "local"])
+def test_noise_of_all_parties_is_in_the_sum_that_is_opened(protection, cut_points):
+    """The seam of differential privacy: own sums, then noise, then masks."""
+    fed = federation(protection=protection, cut_points=cut_points)
+    request = until(fed, step(AskHistograms, 0, 0))
+    rng, added = np.random.default_rng(0), {}
+
+    def noise(name):
+        added[name] = rng.integers(-(2**40), 2**40, words_at_root(fed))
+        return added[name]
+
+    group = PartyGroup(fed.driver(transport=noisy(fed, noise)).corridor, fed.plan, fed.plan.names, 1.0)
+    opened = group.opened_sum(request, words_at_root(fed), request.parties)
+    bare = federation(protection=protection, cut_points=cut_points)
+    until(bare, step(AskHistograms, 0, 0))
+    quiet = PartyGroup(bare.driver().corridor, bare.plan, bare.plan.names, 1.0)
+    assert (opened - sum(added.values()) == quiet.opened_sum(request, words_at_root(bare), request.parties)).all()
+
+
+def test_noise_for_fewer_words_than_leave_is_refused():
+    fed = federation(cut_points="local")
+    request = until(fed, step(AskHistograms, 0, 0))
+    transport = noisy(fed, lambda name: np.zeros(1, np.int64))
+    with pytest.raises(PrivacyError, match="Noise is needed for every word"):
+        transport.carry(dict.fromkeys(fed.parties, encode(request)), 1.0, 1 << 26)

@@ -15,6 +15,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost, RunError
 from hedgerow.model import part as parts
 from hedgerow.model import train as pooled
+from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task
 from hedgerow.trees.losses import Loss
 
@@ -75,7 +76,7 @@ def expected(rounds_with_all):
     ready = pooled.prepare(replace(table, values=empty), rest, task)
     before = pooled.prepare(table, rest, replace(task, start=first))
     ready.rows.own.scores[...] = before.rows.own.scores
-    growth = pooled.growth_of(ready.fixed.grid, rest, ready.fixed.scales, 1)
+    growth = growth_of(ready.fixed.grid, rest, ready.fixed.scales, 1)
     done = pooled.boost(ready.rows, growth, rest, ready.fixed.scales, 1, start=first.forest)
     return done.forest
 

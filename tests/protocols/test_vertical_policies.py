@@ -11,7 +11,7 @@ from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PolicyError, PrivacyError
-from hedgerow.model.train import growth_of
+from hedgerow.model.prepare import growth_of
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.vertical import train as vertical_run
 from hedgerow.protocols.vertical.allowed_cuts import AllowedRows

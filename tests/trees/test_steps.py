@@ -32,9 +32,15 @@ def cut():
     return Cuts(ROOT, np.ones(1, np.int64), one, one + 2, one == 1, np.array([[7, 0, 0, 0]], np.uint64))
 
 
+def step_of(rows, *told, **how):
+    """The one step of rows that lie in a table here."""
+    (step,) = rows.steps(*told, **how)
+    return step
+
+
 def taken(rows, steps, threads):
     found = _native.take_steps(steps, threads)
-    return [one.taken(step, *words).tolist() for one, step, words in zip(rows, steps, found, strict=True)]
+    return [one.taken([step], [words]).tolist() for one, step, words in zip(rows, steps, found, strict=True)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -43,14 +49,14 @@ def test_each_table_is_divided_and_summed_as_if_it_were_alone(sizes, threads):
     together, alone = tables(sizes), tables(sizes)
     for rows in alone:
         rows.start_round(0)
-    first = [rows.step(rows.put_at_roots(0), None, ROOT, leaves=False, counted=True) for rows in together]
+    first = [step_of(rows, rows.put_at_roots(0), None, ROOT, leaves=False, counted=True) for rows in together]
     expected = [[*rows.histograms(ROOT).reshape(-1), *rows.counts(ROOT).reshape(-1)] for rows in alone]
     assert taken(together, first, threads) == expected
     for rows in alone:
         rows.divide(cut())
-    second = [rows.step(None, cut(), CHILDREN, leaves=False, counted=False) for rows in together]
+    second = [step_of(rows, None, cut(), CHILDREN, leaves=False, counted=False) for rows in together]
     assert taken(together, second, threads) == [rows.histograms(CHILDREN).reshape(-1).tolist() for rows in alone]
-    last = [rows.step(None, None, CHILDREN, leaves=True, counted=False) for rows in together]
+    last = [step_of(rows, None, None, CHILDREN, leaves=True, counted=False) for rows in together]
     assert taken(together, last, threads) == [rows.leaf_sums(CHILDREN).reshape(-1).tolist() for rows in alone]
     for one, other in zip(together, alone, strict=True):
         assert one.clipped == other.clipped
@@ -64,7 +70,7 @@ def test_steps_may_be_of_different_kinds():
     together, alone = tables([5000, 5000]), tables([5000, 5000])
     for rows in (*together, *alone):
         rows.start_round(0)
-    steps = [rows.step(None, None, ROOT, leaves=i == 0, counted=False) for i, rows in enumerate(together)]
+    steps = [step_of(rows, None, None, ROOT, leaves=i == 0, counted=False) for i, rows in enumerate(together)]
     expected = [alone[0].leaf_sums(ROOT), alone[1].histograms(ROOT)]
     assert taken(together, steps, 2) == [words.reshape(-1).tolist() for words in expected]
 
@@ -84,7 +90,7 @@ def test_a_step_that_does_not_fit_its_table_is_refused(spoil, said):
     (rows,) = tables([50])
     rows.start_round(0)
     with pytest.raises(ValueError, match=said):
-        _native.take_steps([spoil(rows.step(None, None, ROOT, leaves=False, counted=False))], 1)
+        _native.take_steps([spoil(step_of(rows, None, None, ROOT, leaves=False, counted=False))], 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -128,8 +134,8 @@ def test_words_that_leave_are_under_the_pads_that_any_words_are_under(threads):
         rows.start_round(0)
     secrets = np.arange(64, dtype=np.uint8).reshape(2, 32)
     pads = (secrets, np.array([False, True]), b"what was said")
-    leaving = [(beside, pads), None, (beside[:0], pads)]
-    steps = [[rows.step(None, None, ROOT, leaves=False, counted=True) for rows in some] for some in (hidden, bare)]
+    leaving = [(beside, pads, None), None, (beside[:0], pads, None)]
+    steps = [[step_of(rows, None, None, ROOT, leaves=False, counted=True) for rows in some] for some in (hidden, bare)]
     found = [words for words, _ in _native.take_steps(steps[0], threads, leaving)]
     own = [words for words, _ in _native.take_steps(steps[1], threads)]
     expected = [np.append(own[0], beside).view(np.uint64), own[2].view(np.uint64)]
@@ -142,4 +148,38 @@ def test_it_must_be_said_of_every_step_how_its_words_leave():
     (rows,) = tables([50])
     rows.start_round(0)
     with pytest.raises(ValueError, match="said of each step"):
-        _native.take_steps([rows.step(None, None, ROOT, leaves=False, counted=False)], 1, [])
+        _native.take_steps([step_of(rows, None, None, ROOT, leaves=False, counted=False)], 1, [])
+
+
+def leaving_sums(leaving):
+    """The words of one table's root, as they leave."""
+    (rows,) = tables([3000])
+    rows.start_round(0)
+    step = step_of(rows, None, None, ROOT, leaves=False, counted=True)
+    return _native.take_steps([step], 1, [leaving])[0][0]
+
+
+def test_noise_lies_under_the_pads():
+    beside, secrets = np.array([7, -8]), np.arange(32, dtype=np.uint8).reshape(1, 32)
+    pads = (secrets, np.array([False]), b"what was said")
+    own = np.append(leaving_sums(None), beside)
+    noise = np.random.default_rng(0).integers(-(2**63), 2**63, own.size)
+    masked = leaving_sums((beside, pads, noise))
+    expected = (own + noise).view(np.uint64)
+    assert leaving_sums((beside, None, noise)).tolist() == expected.tolist()
+    _native.add_pads([(expected, pads)], 1)
+    assert masked.tolist() == expected.tolist()
+    assert leaving_sums((beside, pads, 0 * noise)).tolist() == leaving_sums((beside, pads, None)).tolist()
+
+
+@pytest.mark.parametrize("more", [-1, 1, -2])
+def test_noise_for_fewer_or_more_words_than_leave_is_refused(more):
+    beside = np.array([7, -8])
+    n_words = leaving_sums(None).size + len(beside)
+    with pytest.raises(ValueError, match="noise is needed for every word"):
+        leaving_sums((beside, None, np.zeros(n_words + more, np.int64)))
+
+
+def test_words_leave_under_pads_or_with_noise():
+    with pytest.raises(ValueError, match="under pads, with noise, or both"):
+        leaving_sums((np.empty(0, np.int64), None, None))

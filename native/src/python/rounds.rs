@@ -85,13 +85,19 @@ impl<'py> StepArrays<'py> {
     }
 }
 
-/// Words that leave behind those of a step, and the pads of all.
+/// Words that leave behind those of a step, the pads of all and the noise of all: pads, noise or both.
 #[derive(FromPyObject)]
-struct LeavingArrays<'py>(PyReadonlyArray1<'py, i64>, PadArrays<'py>);
+struct LeavingArrays<'py>(PyReadonlyArray1<'py, i64>, Option<PadArrays<'py>>, Option<PyReadonlyArray1<'py, i64>>);
 
 impl LeavingArrays<'_> {
     fn view(&self) -> PyResult<Leaving<'_>> {
-        Ok(Leaving { beside: flat!(self.0), pads: self.1.view()? })
+        let LeavingArrays(beside, pads, noise) = self;
+        ensure(pads.is_some() || noise.is_some(), "words leave a step under pads, with noise, or both")?;
+        let noise = match noise {
+            Some(noise) => Some(flat!(noise)),
+            None => None,
+        };
+        Ok(Leaving { beside: flat!(beside), noise, pads: pads.as_ref().map(PadArrays::view).transpose()? })
     }
 }
 
@@ -117,7 +123,7 @@ fn take_steps<'py>(
     let taken = run(py, || steps::take_hidden(steps, leaving, n_threads.get()))?.map_err(wrong)?;
     let array = |left| match left {
         Left::Own(words) => words.into_pyarray(py).into_any(),
-        Left::Hidden(words) => words.into_pyarray(py).into_any(),
+        Left::Leaving(words) => words.into_pyarray(py).into_any(),
     };
     Ok(taken.into_iter().map(|(words, clipped)| (array(words), clipped)).collect())
 }

@@ -31,16 +31,20 @@ pub struct Step<'a> {
 /// The words of a step, and how many gradients were clipped.
 pub type Taken = (Vec<i64>, u64);
 
-/// How the words of a step leave: with some behind them, and all under pads.
+/// How the words of a step leave: with some behind them, then all with noise and under pads, as far as there are any.
 pub struct Leaving<'a> {
     pub beside: &'a [i64],
-    pub pads: Pads<'a>,
+    /// Noise of a differentially private release: one word for each that leaves.
+    pub noise: Option<&'a [i64]>,
+    /// None where plain words were agreed on.
+    pub pads: Option<Pads<'a>>,
 }
 
-/// Words as they lie here, or hidden.
+/// Words that stay here, or that leave.
+#[derive(Debug, PartialEq)]
 pub enum Left {
     Own(Vec<i64>),
-    Hidden(Vec<u64>),
+    Leaving(Vec<u64>),
 }
 
 /// Rows in all below which one thread does everything.
@@ -95,20 +99,39 @@ pub fn take_hidden(
     leaving: Vec<Option<Leaving>>,
     n_threads: usize,
 ) -> Result<Vec<(Left, u64)>, &'static str> {
-    let leave = |((mut words, clipped), leaving): (Taken, &Option<Leaving>)| match leaving {
-        None => (Left::Own(words), clipped),
-        Some(leaving) => {
-            words.extend(leaving.beside);
-            (Left::Hidden(words.into_iter().map(i64::cast_unsigned).collect()), clipped)
-        }
-    };
-    let mut left: Vec<_> = take(steps, n_threads)?.into_iter().zip(&leaving).map(leave).collect();
-    let hidden = left.iter_mut().zip(&leaving).filter_map(|((left, _), leaving)| match (left, leaving) {
-        (Left::Hidden(words), Some(leaving)) => Some(Hidden { words, pads: leaving.pads }),
+    hide(take(steps, n_threads)?, &leaving, n_threads)
+}
+
+/// Own sums, then noise, then pads: noise lies under the pads, so that it is in what all parties' words add up to.
+fn hide(taken: Vec<Taken>, leaving: &[Option<Leaving>], n_threads: usize) -> Result<Vec<(Left, u64)>, &'static str> {
+    let mut left = Vec::with_capacity(taken.len());
+    for ((words, clipped), leaving) in taken.into_iter().zip(leaving) {
+        let words = match leaving {
+            None => Left::Own(words),
+            Some(leaving) => Left::Leaving(leaving.noised(words)?),
+        };
+        left.push((words, clipped));
+    }
+    let hidden = left.iter_mut().zip(leaving).filter_map(|((left, _), leaving)| match (left, leaving) {
+        (Left::Leaving(words), Some(Leaving { pads: Some(pads), .. })) => Some(Hidden { words, pads: *pads }),
         _ => None,
     });
     pads::add_pads(hidden.collect(), n_threads);
     Ok(left)
+}
+
+impl Leaving<'_> {
+    /// The words with those behind them and the noise, modulo 2^64.
+    fn noised(&self, mut words: Vec<i64>) -> Result<Vec<u64>, &'static str> {
+        words.extend(self.beside);
+        if let Some(noise) = self.noise {
+            if noise.len() != words.len() {
+                return Err("noise is needed for every word that leaves, and for no others");
+            }
+            words.iter_mut().zip(noise).for_each(|(word, more)| *word = word.wrapping_add(*more));
+        }
+        Ok(words.into_iter().map(i64::cast_unsigned).collect())
+    }
 }
 
 /// Takes all steps in stages, each stage of all steps on all threads.
@@ -176,4 +199,70 @@ fn sum(steps: &[Step], n_threads: usize) -> Result<Vec<Vec<i64>>, &'static str> 
         words
     };
     Ok(steps.iter().zip(own).map(words).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: [[u8; 32]; 1] = [[9; 32]];
+    const WORDS: [[i64; 3]; 2] = [[5, -7, i64::MAX], [1, 2, 3]];
+    const BESIDE: [i64; 1] = [40];
+
+    /// Two parties with one pad, which the first adds and the second takes.
+    fn left(noise: [Option<&[i64]>; 2], masked: bool) -> Result<Vec<Vec<u64>>, &'static str> {
+        let pads = [&[false], &[true]].map(|subtract| Pads { secrets: &SECRET, subtract, info: b"one request" });
+        let leaving = |i: usize| Some(Leaving { beside: &BESIDE, noise: noise[i], pads: masked.then_some(pads[i]) });
+        let taken = WORDS.map(|words| (words.to_vec(), 0)).to_vec();
+        let words = |(left, _)| match left {
+            Left::Leaving(words) => words,
+            Left::Own(_) => panic!("these words leave"),
+        };
+        Ok(hide(taken, &[leaving(0), leaving(1)], 2)?.into_iter().map(words).collect())
+    }
+
+    fn total(parts: &[Vec<u64>]) -> Vec<u64> {
+        (0..parts[0].len()).map(|i| parts.iter().fold(0, |sum: u64, part| sum.wrapping_add(part[i]))).collect()
+    }
+
+    fn sum(parts: [&[i64]; 2]) -> Vec<u64> {
+        parts[0].iter().zip(parts[1]).map(|(a, b)| a.wrapping_add(*b).cast_unsigned()).collect()
+    }
+
+    const OWN: [[i64; 4]; 2] = [[5, -7, i64::MAX, 40], [1, 2, 3, 40]];
+    const NOISE: [[i64; 4]; 2] = [[100, -200, 300, i64::MIN], [-1, 1, i64::MAX, 8]];
+
+    #[test]
+    fn noise_of_all_parties_is_in_the_sum_of_their_masked_words() {
+        let parts = left([Some(&NOISE[0]), Some(&NOISE[1])], true).unwrap();
+        let expected = total(&[sum([&OWN[0], &OWN[1]]), sum([&NOISE[0], &NOISE[1]])]);
+        assert_eq!(total(&parts), expected);
+        assert!(parts[0].iter().zip(sum([&OWN[0], &NOISE[0]])).all(|(hidden, noised)| *hidden != noised));
+    }
+
+    #[test]
+    fn without_noise_words_are_as_before() {
+        let parts = left([None, None], true).unwrap();
+        assert_eq!(total(&parts), sum([&OWN[0], &OWN[1]]));
+        assert_eq!(parts, left([Some(&[0; 4]), Some(&[0; 4])], true).unwrap());
+    }
+
+    #[test]
+    fn plain_words_leave_with_their_noise_alone() {
+        let parts = left([Some(&NOISE[0]), None], false).unwrap();
+        assert_eq!(parts, [sum([&OWN[0], &NOISE[0]]), sum([&OWN[1], &[0; 4]])]);
+    }
+
+    #[test]
+    fn noise_for_fewer_or_more_words_is_refused() {
+        for wrong in [&[1; 3][..], &[1; 5]] {
+            assert!(left([Some(wrong), None], true).unwrap_err().starts_with("noise is needed"));
+        }
+    }
+
+    #[test]
+    fn words_that_stay_are_left_as_they_are() {
+        let left = hide(vec![(vec![1, 2], 3)], &[None], 1).unwrap();
+        assert_eq!(left, [(Left::Own(vec![1, 2]), 3)]);
+    }
 }

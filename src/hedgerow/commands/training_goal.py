@@ -11,6 +11,7 @@ from hedgerow.commands.options import KindName, ObjectiveName, TaskName
 from hedgerow.commands.print_tables import note
 from hedgerow.data.names import no_column
 from hedgerow.errors import DataError, ParameterError
+from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.model import ClassLabel, Model, classes_of
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import LIMITS, TreeParams, check
@@ -42,7 +43,7 @@ def goal_of(labels: NDArray[Any] | None, wanted: Wanted, start: Model | None) ->
         _check_for_classes(labels, wanted)
         whole = labels.dtype.kind == "f"
         classes = classes_of(labels.astype(np.int64) if whole else labels)
-        return _loss_of_classes(len(classes), wanted.kind), classes
+        return loss_of_classes(len(classes), wanted.kind is KindName.FOREST), classes
     return _loss_of_numbers(wanted), ()
 
 
@@ -73,12 +74,6 @@ def _check_for_classes(labels: NDArray[Any], wanted: Wanted) -> None:
         )
     if labels.dtype.kind == "f" and not _whole(labels):
         raise DataError("Some labels are not whole numbers, so they are no classes; use --task regress.")
-
-
-def _loss_of_classes(n_classes: int, kind: KindName) -> Loss:
-    if kind is KindName.FOREST:
-        return Loss("shares", n_classes=n_classes) if n_classes > 2 else Loss("squared")
-    return Loss("softmax", n_classes=n_classes) if n_classes > 2 else Loss("logistic")
 
 
 def _loss_of_numbers(wanted: Wanted) -> Loss:

@@ -7,6 +7,8 @@ in a simulation, counts how many more would be the same.
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
+from hedgerow.errors import DataError
+
 WAYS: dict[str, Callable[[str], str]] = {
     "blanks": str.strip,
     "leading zeros": lambda text: text.lstrip("0") or text[-1:],
@@ -15,6 +17,12 @@ WAYS: dict[str, Callable[[str], str]] = {
 """What ids may differ in, and how it is taken out of one; in this order."""
 
 AS_TEXT = "ids are compared as text, in which '7' and '007' differ"
+
+
+def check_once(n_ids: int, n_different: int) -> None:
+    """Refuse ids of which one is there twice; the refusal counts and names none."""
+    if n_different < n_ids:
+        raise DataError(f"{n_ids - n_different} of the {n_ids} ids repeat an earlier one; keep one row for each id.")
 
 
 def own_shape(own_ids: Sequence[str]) -> str:

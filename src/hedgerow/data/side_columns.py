@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.cells import Place, as_array, as_numbers, gaps
+from hedgerow.data.ids import check_once
 from hedgerow.errors import DataError
 
 
@@ -79,7 +80,5 @@ def as_ids(given: Any, n_rows: int, place: Place) -> NDArray[Any]:
         ids = np.array(ids.tolist())
     if ids.dtype.kind not in "iuU" or (ids.dtype.kind == "u" and ids.max() > np.iinfo(np.int64).max):
         raise DataError("The ids are not all whole 64-bit numbers or all text; convert them to one of these.")
-    repeated = n_rows - (len(set(ids.tolist())) if ids.dtype.kind == "U" else np.unique(ids).size)
-    if repeated:
-        raise DataError(f"{repeated} of the {n_rows} ids repeat an earlier one; keep one row for each id.")
+    check_once(n_rows, len(set(ids.tolist())) if ids.dtype.kind == "U" else np.unique(ids).size)
     return ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False)

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.model.model import Model
+from hedgerow.model.model import Model, absent_of
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
 
@@ -28,7 +28,7 @@ def held_out(eval_set: Any, categorical: Sequence[str | int], like: Table) -> Ta
         raise ParameterError("eval_set must be a pair (X, y), or a list of such pairs.")
     if isinstance(pair[0], Table):
         return Table.of(*pair)
-    return Table.of(*pair, categorical=categorical, absent="zero" if like.absent == 0 else "missing")
+    return Table.of(*pair, categorical=categorical, absent=absent_of(like))
 
 
 def seed_of(random_state: Any) -> int:

@@ -135,11 +135,11 @@ def _model(body: _Body) -> Model:
         body.base_score,
         body.params,
         tuple(body.classes),
-        body.label,
-        body.absent,
-        tuple(body.history),
-        body.metric,
-        body.ownership,
+        label=body.label,
+        absent=body.absent,
+        history=tuple(body.history),
+        metric=body.metric,
+        ownership=body.ownership,
     )
     check_model(model)
     return model

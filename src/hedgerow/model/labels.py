@@ -60,6 +60,11 @@ def weights_of(table: Table, classes: Sequence[ClassLabel], scale_pos_weight: fl
     return as_float32(weights)
 
 
+def own_weights(table: Table) -> NDArray[np.float32]:
+    """Weights of the rows as they are; empty if all are 1."""
+    return np.empty(0, np.float32) if table.weights is None else as_float32(table.weights)
+
+
 def as_float32(weights: NDArray[np.float64]) -> NDArray[np.float32]:
     """Weights, if they are neither too large nor too small."""
     if len(weights) and (weights.max() > MOST_WEIGHT or weights.min() < 1 / MOST_WEIGHT):

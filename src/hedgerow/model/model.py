@@ -17,6 +17,11 @@ ClassLabel = int | float | str | bool
 Absent = Literal["missing", "zero"]
 
 
+def absent_of(table: Table) -> Absent:
+    """What a gap in a sparse table means; a dense one has none, only NaN."""
+    return "zero" if table.absent == 0 else "missing"
+
+
 @dataclass(frozen=True)
 class Ownership:
     """Of a vertical model: the id that all its parts share, and whose its columns are."""

@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column, Table, sources
 from hedgerow.errors import DataError, ModelError, ParameterError
 from hedgerow.model import labels as ground
-from hedgerow.model.model import Absent, ClassLabel, Model
+from hedgerow.model.model import ClassLabel, Model, absent_of
+from hedgerow.model.prepare import Binned, check_numeric, check_signs, growth_of, own_cuts, scales_of
 from hedgerow.trees import bins, fixedpoint
-from hedgerow.trees.bins import Grid
+from hedgerow.trees.bins import BinMatrix, Grid
 from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
 from hedgerow.trees.fixedpoint import Scales
-from hedgerow.trees.grow import Growth
 from hedgerow.trees.local import LocalRows, RoundSettings, Sample
 from hedgerow.trees.losses import LabelFacts, Loss
 from hedgerow.trees.params import TreeParams, check
-from hedgerow.trees.sampling import ColumnSampler
-from hedgerow.trees.splits import Rules
 from hedgerow.trees.watched_metrics import OWN, Metric
 
 
@@ -56,17 +54,11 @@ def train(table: Table, params: TreeParams, task: Task) -> Model:
         ready.fixed.scales,
         task.loss.n_trees,
         ready.stopping,
-        task.callbacks,
-        start,
+        callbacks=task.callbacks,
+        start=start,
     )
     tell(task, ready.rows, ready.table.n_rows)
     return ready.model(done, ready.columns)
-
-
-def growth_of(grid: Grid, params: TreeParams, scales: Scales, threads: int) -> Growth:
-    """How trees over these cut points grow."""
-    sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
-    return Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +76,18 @@ class Ready:
     def model(self, done: Boosted, columns: tuple[Column, ...]) -> Model:
         """The model of these trees."""
         task, metric = self.task, self.stopping.metric.name if self.stopping is not None else None
-        absent: Absent = "zero" if self.table.absent == 0 else "missing"  # a dense table has no gaps, only NaN
-        absent = absent if task.start is None else task.start.absent
-        loss, base, params = task.loss, self.fixed.base, self.params
-        return Model(done.forest, columns, loss, base, params, task.classes, task.label, absent, done.history, metric)
+        return Model(
+            done.forest,
+            columns,
+            task.loss,
+            self.fixed.base,
+            self.params,
+            task.classes,
+            label=task.label,
+            absent=absent_of(self.table) if task.start is None else task.start.absent,
+            history=done.history,
+            metric=metric,
+        )
 
 
 def prepare(table: Table, params: TreeParams, task: Task) -> Ready:
@@ -96,7 +96,7 @@ def prepare(table: Table, params: TreeParams, task: Task) -> Ready:
     columns = _columns(table, task)
     params = _constrained(params, table, columns)
     table = ground.used(table.aligned(columns) if task.start is None else task.start.aligned(table))
-    fixed = _fixed(table, columns, params, task)
+    fixed = _fixed(table, params, task)
     rows = _rows(table, columns, params, task, fixed)
     return Ready(table, columns, params, task, fixed, rows, _stopping(task, fixed.facts, rows.held_out))
 
@@ -114,7 +114,7 @@ class Fixed:
     fullest: NDArray[np.int32]
 
 
-def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task) -> Fixed:
+def _fixed(table: Table, params: TreeParams, task: Task) -> Fixed:
     labels, weights = (
         ground.labels_of(table, task.classes),
         ground.weights_of(table, task.classes, task.scale_pos_weight),
@@ -122,43 +122,25 @@ def _fixed(table: Table, columns: tuple[Column, ...], params: TreeParams, task: 
     facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
-    bounds = task.loss.bounds(_reached(facts, task, table), base, params.constant_hessian)
-    n_categories = np.array([len(c.categories) for c in columns], np.int64)
-    grid, fullest = bins.find(
-        table.values, table.absent, n_categories, params.max_bin, params.min_cut_rows, task.threads
-    )
-    return Fixed(labels, weights, facts, base, Scales(*bounds, params.gradient_bits), grid, fullest)
+    scales = scales_of(task.loss, _reached(facts, task, table), base, params)
+    grid, fullest = own_cuts(table, params.max_bin, params.min_cut_rows, task.threads)
+    return Fixed(labels, weights, facts, base, scales, grid, fullest)
 
 
 def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: Fixed) -> LocalRows:
     """The training rows, and the held-out ones if there are any, each with the score it begins with."""
+    settings = RoundSettings.of(params, task.loss, fixed.scales, fixed.base)
+    trees = None if task.start is None else task.start.forest
 
-    def sample(of: Table, y: NDArray[np.float32], w: NDArray[np.float32], first: float, follows: bool) -> Sample:
-        matrix = bins.to_bins(fixed.grid, fixed.fullest, of.values, of.absent, task.threads)
-        scores = np.full((of.n_rows, task.loss.n_trees), first, np.float32)
-        if task.start is not None and follows:
-            task.start.forest.add_scores(of.values, of.absent, scores, task.threads)
-        keys = of.row_keys() if params.subsample < 1 else np.empty(0, np.uint64)
-        return Sample(matrix, y, w, keys, np.ascontiguousarray(scores.T))
+    def matrix(of: Table) -> BinMatrix:
+        return bins.to_bins(fixed.grid, fixed.fullest, of.values, of.absent, task.threads)
 
-    own = sample(table, fixed.labels, fixed.weights, fixed.base, not params.average)
+    own = Binned(table, matrix(table), fixed.labels, fixed.weights).sample(settings, trees, task.threads)
     held_out = None
     if task.held_out is not None:
         seen = ground.used(task.held_out.aligned(columns))
-        weights = np.empty(0, np.float32) if seen.weights is None else ground.as_float32(seen.weights)
-        # The mean of a random forest is taken over sums that begin at 0.
-        held_out = sample(
-            seen, ground.labels_of(seen, task.classes), weights, 0.0 if params.average else fixed.base, True
-        )
-    settings = RoundSettings(
-        task.loss,
-        fixed.scales,
-        params.subsample,
-        params.random_state,
-        params.constant_hessian,
-        fixed.base,
-        params.average,
-    )
+        labelled = Binned(seen, matrix(seen), ground.labels_of(seen, task.classes), ground.own_weights(seen))
+        held_out = labelled.sample(settings, trees, task.threads, held_out=True)
     return LocalRows(own, settings, task.threads, held_out)
 
 
@@ -187,11 +169,7 @@ def _check(task: Task, params: TreeParams, table: Table) -> None:
             raise ParameterError("early_stopping_rounds needs held-out rows; give some as eval_set.")
     if table.labels is None:
         raise DataError("The table has no labels; name the label column.")
-    if params.monotone_constraints and len(params.monotone_constraints) != table.n_columns:
-        raise ParameterError(
-            f"monotone_constraints has {len(params.monotone_constraints)} entries; "
-            f"the table has {table.n_columns} columns."
-        )
+    check_signs(params.monotone_constraints, table.n_columns, "the table has")
     fixedpoint.check_rows(table.n_rows)
     start = task.start
     if start is not None and (start.loss, start.classes) != (task.loss, task.classes):
@@ -223,9 +201,7 @@ def _constrained(params: TreeParams, table: Table, columns: tuple[Column, ...]) 
         return params
     order = sources(table.names, [c.name for c in columns])
     constraints = tuple(params.monotone_constraints[i] for i in order)
-    for column, constraint in zip(columns, constraints, strict=True):
-        if constraint and column.kind == "categorical":
-            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
+    check_numeric(constraints, columns)
     return replace(params, monotone_constraints=constraints)
 
 

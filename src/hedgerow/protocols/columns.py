@@ -22,9 +22,11 @@ from hedgerow.corridor.messages import Agree, ClassLabel, Facts
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError, ProtocolError
 from hedgerow.model import labels
-from hedgerow.model.model import distinct
+from hedgerow.model.model import Model, absent_of, distinct
+from hedgerow.model.prepare import check_constraints
 from hedgerow.protocols.dropped_columns import check_enough, left_out
 from hedgerow.trees.bins import MOST_BINS
+from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import Loss
 
 MOST_CLASSES = 1000
@@ -66,6 +68,29 @@ def loss_of(plan: Plan, classes: Sequence[ClassLabel]) -> Loss:
         loss = Loss(goal.objective, goal.parameter)
     labels.check_first_score(loss, plan.goal.base_score)
     return loss
+
+
+def assemble(
+    plan: Plan,
+    shared: Common,
+    base: float,
+    forest: Forest,
+    history: tuple[float, ...] = (),
+    metric: str | None = None,
+) -> Model:
+    """The finished model of these trees, over the columns and classes that are common."""
+    return Model(
+        forest,
+        shared.columns,
+        loss_of(plan, shared.classes),
+        base,
+        plan.params,
+        shared.classes,
+        label=plan.goal.label,
+        absent="zero" if shared.absent == "zero" else "missing",
+        history=history,
+        metric=metric,
+    )
 
 
 def _in_order(classes: Sequence[ClassLabel]) -> bool:
@@ -112,23 +137,13 @@ def _columns(plan: Plan, said: Mapping[str, Facts]) -> tuple[Column, ...]:
                 f"Column {column.name!r} has {len(column.categories)} categories over all parties; at most {MOST_BINS} "
                 "can be told apart in a federation. Leave it out or group them."
             )
-    _check_constraints(plan.params.monotone_constraints, kept)
+    check_constraints(plan.params.monotone_constraints, kept, "the parties agree on")
     return tuple(kept)
 
 
 def names_of(said: Mapping[str, Facts]) -> dict[str, list[str]]:
     """What each party's columns are called."""
     return {party: [column.name for column in facts.columns] for party, facts in said.items()}
-
-
-def _check_constraints(constraints: Sequence[int], columns: Sequence[Column]) -> None:
-    if constraints and len(constraints) != len(columns):
-        raise ParameterError(
-            f"monotone_constraints has {len(constraints)} entries; the parties agree on {len(columns)} columns."
-        )
-    for constraint, column in zip(constraints, columns, strict=False):
-        if constraint and column.kind == "categorical":
-            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
 
 
 def _merged(known: Column, other: Column, party: str) -> Column:
@@ -155,7 +170,7 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
         if len(classes) > MOST_CLASSES:
             raise DataError(f"This party's labels hold more than {MOST_CLASSES} classes; is this a regression?")
     columns = given(own, policy).columns if not plan.method.private_names else ()
-    absent = "" if isinstance(own.values, np.ndarray) else "zero" if own.absent == 0 else "missing"
+    absent = "" if isinstance(own.values, np.ndarray) else absent_of(own)
     weighted = any(table is not None and table.weights is not None for table in (own, valid))
     return Facts(columns, classes, weighted, absent, validated)
 

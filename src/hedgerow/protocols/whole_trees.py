@@ -15,9 +15,10 @@ import numpy as np
 
 from hedgerow.corridor.messages import Agree, AskTrees, Done, Farewell, OwnTrees
 from hedgerow.errors import ParameterError, ProtocolError
-from hedgerow.model.model import Absent, Model
+from hedgerow.model.model import Model
 from hedgerow.model.train import Task, train
-from hedgerow.protocols.columns import Common, loss_of
+from hedgerow.protocols.columns import Common, assemble, loss_of
+from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.session.group import PartyGroup
@@ -30,9 +31,8 @@ from hedgerow.trees.losses import Loss
 def grow(group: PartyGroup, shared: Common) -> Model:
     """The driver's side: one model of everybody's trees."""
     plan, loss = group.plan, loss_of(group.plan, shared.classes)
-    base, forest = (_bagged if not plan.method.in_turn else _in_turn)(group, shared, loss)
-    absent: Absent = "zero" if shared.absent == "zero" else "missing"
-    return Model(forest, shared.columns, loss, base, plan.params, shared.classes, plan.goal.label, absent)
+    base, forest = (_in_turn if plan.method.in_turn else _bagged)(group, shared, loss)
+    return assemble(plan, shared, base, forest)
 
 
 def _opened(answer: OwnTrees, shared: Common, loss: Loss) -> tuple[float, Forest]:
@@ -101,15 +101,15 @@ class WholeTreesParty:
     def _own_trees(self, request: AskTrees, _: bytes) -> OwnTrees:
         """What becomes known: trees of own rows alone, which the owner's policy must allow."""
         plan, rows = self.context.plan, self.schema.own
+        if not isinstance(rows, OwnTable):
+            raise ParameterError("Whole trees are grown from a table in this process; this party's rows lie elsewhere.")
         loss = loss_of(plan, rows.classes)
         if not 1 <= request.n_rounds <= plan.params.n_estimators:
             raise ProtocolError(f"The driver asks for more than the {plan.params.n_estimators} rounds of the plan.")
         start = None
         if request.base is not None:
-            forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
-            start = Model(
-                forest, rows.table.columns, loss, request.base, plan.params, tuple(rows.classes), plan.goal.label
-            )
+            forest = forest_of(request.forest, rows.columns, loss.n_trees)
+            start = assemble(plan, Common(rows.columns, tuple(rows.classes), "", False, False), request.base, forest)
         params = replace(plan.params, n_estimators=request.n_rounds)
         goal = plan.goal
         base = None if start is not None else goal.base_score

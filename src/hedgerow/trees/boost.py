@@ -62,13 +62,13 @@ def boost(
     start: Forest | None = None,
     resumed: tuple[float, ...] | None = None,
     kept: Kept | None = None,
-    sealed: Callable[[Forest], None] | None = None,
+    before_values: Callable[[Forest], None] | None = None,
 ) -> Boosted:
     """Grow `params.n_estimators` rounds of `n_trees` trees, continuing `start` where there is one.
 
     With `resumed`, the metric's history so far, the trees of `start` count among these rounds: training that was
-    interrupted goes on as if it had not been. `sealed` is given the trees of every round before their values are
-    added to any score, `kept` the same trees and the history afterwards.
+    interrupted goes on as if it had not been. `before_values` is given the trees of every round before their
+    values are added to any score, `kept` the same trees and the history afterwards.
     """
     parts = [start] if start is not None else []
     first = start.n_trees // n_trees if start is not None else 0
@@ -80,7 +80,7 @@ def boost(
     for i in range(done, params.n_estimators):
         if patience is not None and best is not None and i - best > patience:
             break
-        parts.append(_round(rows, growth, params, scales, n_trees, first + i, sealed))
+        parts.append(_round(rows, growth, params, scales, n_trees, first + i, before_values))
         if stopping is not None:
             history[:] = heard(stopping.metric, history, stopping.metric.value(rows, first + i + 1), i + 1)
             if best is None or stopping.metric.better(history[-1], history[best]):
@@ -118,7 +118,7 @@ def _round(
     scales: Scales,
     n_trees: int,
     round_: int,
-    sealed: Callable[[Forest], None] | None,
+    before_values: Callable[[Forest], None] | None,
 ) -> Forest:
     rows.start_round(round_)
     grown = grow(rows, n_trees, round_, growth)
@@ -127,8 +127,8 @@ def _round(
     values = (growth.rules.values(sums, units, grown.leaf_bounds) * rate).astype(np.float32)
     covers = np.asarray(sums[:, 1] * units[1], np.float64)
     trees = Forest.of_round(grown, values, covers, growth.grid, scales.narrow[1])
-    if sealed is not None:
-        sealed(trees)
+    if before_values is not None:
+        before_values(trees)
     rows.finish_round(grown.leaves, values)
     return trees
 

@@ -47,6 +47,8 @@ class CutSearch:
         zero = np.zeros_like(column)
         self.cells = _Cells(column, zero, zero + KEY_BITS, np.asarray(present[column], np.int64))
         self.wanted = self._wanted()
+        self.asked = digits(self.cells.at(zero[:0]))
+        """What was asked for last."""
 
     def ask(self) -> Prefixes:
         """The prefixes to be counted next; none when all is known."""

@@ -4,12 +4,14 @@ Between two cut points of its own a party takes its gradients as evenly spread (
 along the bins are interpolated and rounded, so every column still adds up to the node's total.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.trees.bins import BinMatrix, Grid
-from hedgerow.trees.local import Gradients, LocalRows, RoundSettings, Sample, Step
+from hedgerow.trees.local import LocalRows, RoundSettings, Sample, Step, Taken
 from hedgerow.trees.splits import Cuts, Nodes
 
 
@@ -56,7 +58,7 @@ class Spread:
 class InterpolatedRows(LocalRows):
     """Rows divided at common cut points, but summed over this table's own."""
 
-    spreads = True
+    one_step = False
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class InterpolatedRows(LocalRows):
         spread: Spread,
     ) -> None:
         super().__init__(own, settings, threads, held_out)
-        self.summed, self.spread = summed, spread
+        self.summed, self.spread, self.counted = summed, spread, False
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """Sums of the rows that count, spread onto the common bins."""
@@ -76,15 +78,15 @@ class InterpolatedRows(LocalRows):
         sums = _native.histograms(self.summed, self.pairs, bits, counted.orders, counted.spans, nodes, self.threads)
         return self.spread(sums)
 
-    def step(self, begins: Gradients | None, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> Step:
+    def steps(self, begins: bool, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> tuple[Step, ...]:
         """Summed over this table's own bins; rows are counted when the step was taken."""
         self.counted = counted
-        step = super().step(begins, cuts, nodes, leaves, False)
-        return step._replace(summed=self.summed)
+        (step,) = super().steps(begins, cuts, nodes, leaves, False)
+        return (step._replace(summed=self.summed),)
 
-    def taken(self, step: Step, words: NDArray[np.int64], clipped: int) -> NDArray[np.int64]:
+    def taken(self, steps: Sequence[Step], found: Sequence[Taken]) -> NDArray[np.int64]:
         """The same, spread onto the common bins."""
-        words = super().taken(step, words, clipped)
+        (step,), words = steps, super().taken(steps, found)
         if step.leaves:
             return words
         spread = self.spread(words.reshape(len(step.nodes.tree), -1, 2)).reshape(-1)

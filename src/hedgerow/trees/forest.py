@@ -53,8 +53,18 @@ class Forest:
     def empty(cls) -> "Forest":
         """No tree."""
         i, f = np.empty(0, np.int32), np.empty(0, np.float32)
-        sets = np.empty((0, 4), np.uint64)
-        return cls(i, f, np.empty(0, np.bool_), i, i, sets, f, f.astype(np.float64), f, np.zeros(1, np.int64))
+        return cls(
+            columns=i,
+            thresholds=f,
+            missing_left=np.empty(0, np.bool_),
+            children=i,
+            sets=i,
+            category_sets=np.empty((0, 4), np.uint64),
+            values=f,
+            gains=f.astype(np.float64),
+            covers=f,
+            roots=np.zeros(1, np.int64),
+        )
 
     @classmethod
     def of_round(
@@ -77,16 +87,16 @@ class Forest:
         cover = spread(at_leaf, covers, 0, np.float32)
         cover[at] = (grown.worth.left[:, 1] + grown.worth.right[:, 1]) * unit
         return cls(
-            spread(at, cuts.column, -1, np.int32),
-            spread(at, thresholds, 0, np.float32),
-            spread(at, cuts.missing_left, False, np.bool_),
-            spread(at, roots[cuts.nodes.tree] + cuts.child, -1, np.int32),
-            spread(at[by_set], np.arange(by_set.sum()), -1, np.int32),
-            cuts.left_bins[by_set],
-            spread(at_leaf, values, 0, np.float32),
-            spread(at, grown.worth.gain, 0, np.float64),
-            cover,
-            roots,
+            columns=spread(at, cuts.column, -1, np.int32),
+            thresholds=spread(at, thresholds, 0, np.float32),
+            missing_left=spread(at, cuts.missing_left, False, np.bool_),
+            children=spread(at, roots[cuts.nodes.tree] + cuts.child, -1, np.int32),
+            sets=spread(at[by_set], np.arange(by_set.sum()), -1, np.int32),
+            category_sets=cuts.left_bins[by_set],
+            values=spread(at_leaf, values, 0, np.float32),
+            gains=spread(at, grown.worth.gain, 0, np.float64),
+            covers=cover,
+            roots=roots,
         )
 
     def first(self, n_trees: int) -> "Forest":

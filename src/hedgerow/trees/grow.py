@@ -193,7 +193,7 @@ def _best(
     sizes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Cuts, Worth]:
     allowed = growth.columns.allowed(round_, nodes)
-    found = splits.best(slabs, nodes, growth.grid, growth.rules, allowed, bounds, sizes, growth.threads)
+    found = splits.best(slabs, nodes, growth.grid, growth.rules, allowed, bounds, sizes=sizes, threads=growth.threads)
     sizes += 2 * np.bincount(found[1].nodes.tree, minlength=len(sizes))
     return found
 

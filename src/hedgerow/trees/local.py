@@ -1,7 +1,9 @@
 """Rows that lie here: the plain, unfederated case and every party's own share."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from hedgerow.trees.fixedpoint import WIDE_BITS, Scales
 from hedgerow.trees.forest import averaged
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.losses import Loss
+from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 
@@ -55,6 +58,12 @@ class RoundSettings:
     base: float = 0.0
     average: bool = False
     """Scores of the rows stay as they are (a random forest); only held-out rows follow the trees."""
+
+    @classmethod
+    def of(cls, params: TreeParams, loss: Loss, scales: Scales, base: float) -> "RoundSettings":
+        """The settings that these parameters mean."""
+        hessian, average = params.constant_hessian, params.average
+        return cls(loss, scales, params.subsample, params.random_state, hessian, base, average)
 
 
 @dataclass(eq=False)
@@ -104,7 +113,8 @@ class Part:
         """Moves rows; returns the number of rows of both children."""
         self.make_room(cuts.child)
         matrix, columns, sets = self.sample.matrix, cuts.column, cuts.left_bins
-        return _native.divide_rows(matrix, self.orders, self.spans, cuts.nodes, cuts.child, columns, sets, self.threads)
+        moved = (self.orders, self.spans, cuts.nodes, cuts.child)
+        return _native.divide_rows(matrix, *moved, columns, sets, n_threads=self.threads)
 
 
 def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
@@ -163,11 +173,15 @@ class Step(NamedTuple):
     gradient_bits: int
 
 
+Taken = tuple[NDArray[Any], int]
+"""What came of a step: its words, and how many gradients were cut off."""
+
+
 class LocalRows:
     """Rows of one table, and of a held-out one that follows the same cuts without being summed."""
 
-    spreads = False
-    """Whether something is still done to the sums of a step when it was taken."""
+    one_step = True
+    """Whether the words of a step are the sums as they are, so that the kernel that makes them may hide them too."""
     counts_every = False
     """Counts of a larger sibling follow from the others."""
 
@@ -186,29 +200,51 @@ class LocalRows:
 
     def start_round(self, round_: int) -> None:
         """Compute gradients, draw the rows that count, put all rows at the roots."""
-        first, begins = not self.parts, self.put_at_roots(round_)
-        if begins is not None:
-            self.clipped += _native.gradient_pairs(*begins, self.pairs, self.threads)
+        first = not self.parts
+        if self.put_at_roots(round_):
+            self.clipped += _native.gradient_pairs(*self._begins, self.pairs, self.threads)
         if first:
             self.unseen = self._count_unseen()
 
-    def put_at_roots(self, round_: int) -> Gradients | None:
-        """Draw the rows that count, put all rows at the roots; the gradients that are to be computed, if any."""
-        own, first = self.own, not self.parts
-        self.parts = parts_of(own, self.held_out, len(own.scores), self._draw, round_, self.threads)
-        return None if self._draw.average and not first else self._begins
+    @property
+    def n_trees(self) -> int:
+        """The trees of a round."""
+        return len(self.own.scores)
 
-    def step(self, begins: Gradients | None, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> Step:
+    @property
+    def validated(self) -> bool:
+        """Whether there are held-out rows."""
+        return self.held_out is not None
+
+    def put_at_roots(self, round_: int) -> bool:
+        """Draw the rows that count, put all rows at the roots; whether gradients are to be computed then."""
+        first = not self.parts
+        self.parts = parts_of(self.own, self.held_out, self.n_trees, self._draw, round_, self.threads)
+        return first or not self._draw.average
+
+    def steps(self, begins: bool, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> tuple[Step, ...]:
         """What the rows do next, to be taken with others' steps by `_native.take_steps`; then comes `taken`."""
         if cuts is not None:
             for part in self.parts:
                 part.make_room(cuts.child)
         parts = [(part.sample.matrix, part.orders, part.spans) for part in self.parts]
         bits = self.settings.scales.bits
-        return Step(begins, parts, cuts, nodes, leaves, None, counted, self.pairs, bits)
+        first = self._begins if begins else None
+        step = Step(
+            first, parts, cuts, nodes, leaves, summed=None, counted=counted, pairs=self.pairs, gradient_bits=bits
+        )
+        return (step,)
 
-    def taken(self, step: Step, words: NDArray[np.int64], clipped: int) -> NDArray[np.int64]:  # noqa: ARG002
+    def with_gradients(self, steps: Sequence[Step]) -> tuple[tuple[Step, ...], bytes]:
+        """The first step of a round with its gradients computed, and a hash of them."""
+        (step,) = steps
+        if step.begins is not None:
+            self.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.threads)
+        return (step._replace(begins=None),), hashlib.sha256(step.pairs.data).digest()
+
+    def taken(self, steps: Sequence[Step], found: Sequence[Taken]) -> NDArray[Any]:  # noqa: ARG002
         """The sums of a step that was taken, in one row: pairs per node and bin, numbers of rows; or pairs per leaf."""
+        ((words, clipped),) = found
         self.clipped += clipped
         return words
 

@@ -62,7 +62,10 @@ def check(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class TreeParams:
-    """What determines a forest, besides its rows and its loss. The number of threads does not."""
+    """What determines a forest, besides its rows and its loss. The number of threads does not.
+
+    One field for each parameter that a user can set.
+    """
 
     n_estimators: int = 100
     max_depth: int = 6

@@ -71,12 +71,12 @@ class Rules:
         monotone = np.array(params.monotone_constraints, np.int8)
         return cls(
             *scales.narrow,
-            params.reg_lambda,
-            params.reg_alpha,
-            params.gamma,
-            params.min_child_weight,
-            params.min_child_rows,
-            monotone if monotone.any() else monotone[:0],
+            reg_lambda=params.reg_lambda,
+            reg_alpha=params.reg_alpha,
+            gamma=params.gamma,
+            min_child_weight=params.min_child_weight,
+            min_child_rows=params.min_child_rows,
+            monotone=monotone if monotone.any() else monotone[:0],
         )
 
     def values(
@@ -113,7 +113,9 @@ def best(
 
     Nodes come ordered by tree; children get the next numbers of their tree, of which `sizes` are taken.
     """
-    found = _native.best_cuts(slabs.arrays, slabs.counts, slabs.places, grid, rules, allowed, bounds, threads)
+    found = _native.best_cuts(
+        slabs.arrays, slabs.counts, slabs.places, grid, rules, allowed, bounds=bounds, n_threads=threads
+    )
     cut, column, bin_, missing_left, gain, left, right, left_bins = found
     tree = nodes.tree[cut]
     rank = np.arange(len(cut)) if len(sizes) == 1 else np.arange(len(cut)) - np.searchsorted(tree, tree)

@@ -30,6 +30,7 @@ from hedgerow.corridor.messages import (
     SetSize,
 )
 from hedgerow.corridor.wire import sized
+from hedgerow.data.ids import check_once
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, PrivacyError, ProtocolError
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
@@ -75,9 +76,7 @@ def check_ids(own_ids: Sequence[str], most: int, what: str = ROWS) -> None:
         raise DataError(f'This party has {n} columns, and {most} names are aligned; use column_names = "open".')
     if n > most:
         raise DataError(f"This party has {n} ids, and the plan allows {most}; raise most_ids, or leave rows out.")
-    repeated = n - len(set(own_ids))
-    if repeated:
-        raise DataError(f"{repeated} of the {n} ids repeat an earlier one; keep one row for each id.")
+    check_once(n, len(set(own_ids)))
 
 
 def tag_of(plan: Plan, what: str) -> bytes:

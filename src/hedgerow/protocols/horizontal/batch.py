@@ -9,20 +9,25 @@ Sees in the clear.  Nobody more than if each had answered by itself: a party's s
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import Answer, Done, MaskedSums
+from hedgerow.corridor.messages import Answer, Done, MaskedSums, PlainSums
+from hedgerow.errors import PrivacyError
 from hedgerow.privacy import masks
 from hedgerow.privacy.masks import Pads
 from hedgerow.protocols import secure_sum
-from hedgerow.trees.local import Adding, LocalRows, Step
+from hedgerow.protocols.party_rows import PartyRows
+from hedgerow.trees.local import Adding, Step, Taken
 
 Sent = Callable[[Answer], bytes]
 NOTHING = np.empty(0, np.int64)
+
+Noise = NDArray[np.int64]
+"""What differential privacy adds to a party's words before they are masked, modulo 2^64: one for each that leaves."""
 
 Part = Answer | tuple[NDArray[np.int64], Pads | None]
 """What a party says, or its own words and what is still to hide them."""
@@ -39,17 +44,18 @@ class PendingMask(NamedTuple):
     sent: Sent
     adds: Sequence[Adding] = ()
     """What is to be added to the scores of its rows before."""
+    noise: Noise | None = None
 
     def part(self) -> Part:
         """What the party says."""
-        return (self.own_words, self.pads) if self.gives else Done()
+        return (_noised(self.own_words, self.noise), self.pads) if self.gives else Done()
 
 
 class PendingSums(NamedTuple):
     """What a party's rows do next, and how their sums leave."""
 
-    rows: LocalRows
-    step: Step
+    rows: PartyRows
+    steps: tuple[Step, ...]
     pads: Pads | None
     gives: bool
     sent: Sent
@@ -57,20 +63,33 @@ class PendingSums(NamedTuple):
     """Words that leave behind the sums."""
     adds: Sequence[Adding] = ()
     """What is to be added to the scores of its rows before."""
+    noise: Noise | None = None
+    """Of the sums and of the words behind them."""
 
-    def leaving(self) -> tuple[NDArray[np.int64], masks.PadKeys] | None:
+    def leaving(self) -> tuple[NDArray[np.int64], masks.PadKeys | None, Noise | None] | None:
         """What the sums leave with where the kernel that makes them hides them too, so that no others exist here."""
-        return None if self.pads is None or self.rows.spreads else (self.beside, masks.keys(self.pads))
+        if not self.gives or not self.rows.one_step or (self.pads is None and self.noise is None):
+            return None
+        return self.beside, None if self.pads is None else masks.keys(self.pads), self.noise
 
-    def part(self, words: NDArray[Any], clipped: int) -> Part:
-        """What the party says, once the step was taken. Hidden words are unsigned, own ones are not."""
+    def part(self, found: Sequence[Taken]) -> Part:
+        """What the party says, once its steps were taken. Words that the kernel made ready to leave are unsigned."""
+        words = self.rows.taken(self.steps, found)
         if words.dtype.kind == "u":
-            self.rows.clipped += clipped
-            return MaskedSums(words)
-        own_words = self.rows.taken(self.step, words, clipped)
+            return MaskedSums(words) if self.pads is not None else PlainSums(words.view(np.int64))
         if not self.gives:
             return Done()
-        return np.concatenate([own_words, self.beside]) if len(self.beside) else own_words, self.pads
+        own_words = np.concatenate([words, self.beside]) if len(self.beside) else words
+        return _noised(own_words, self.noise), self.pads
+
+
+def _noised(own_words: NDArray[np.int64], noise: Noise | None) -> NDArray[np.int64]:
+    """Words that were made here, with their noise."""
+    if noise is None:
+        return own_words
+    if noise.shape != own_words.shape:
+        raise PrivacyError("Noise is needed for every word that leaves, and for no others; the run stops.")
+    return own_words + noise
 
 
 Begun = bytes | PendingSums | PendingMask
@@ -84,9 +103,13 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     if adds:
         _native.add_values(adds, threads)
     unsummed = [each for each in unmade if isinstance(each, PendingSums)]
-    leaving = [each.leaving() for each in unsummed]
-    taken = iter(_native.take_steps([each.step for each in unsummed], threads, leaving) if unsummed else ())
-    parts = [each.part(*next(taken)) if isinstance(each, PendingSums) else each.part() for each in unmade]
+    steps = [step for each in unsummed for step in each.steps]
+    leaving = [each.leaving() for each in unsummed for _ in each.steps]
+    taken = iter(_native.take_steps(steps, threads, leaving) if steps else ())
+    parts = [
+        each.part([next(taken) for _ in each.steps]) if isinstance(each, PendingSums) else each.part()
+        for each in unmade
+    ]
     unhidden = [part for part in parts if isinstance(part, tuple)]
     given = iter(secure_sum.given(unhidden, threads) if unhidden else ())
     answers = [next(given) if isinstance(part, tuple) else part for part in parts]

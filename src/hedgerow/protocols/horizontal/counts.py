@@ -11,6 +11,9 @@ from hedgerow.corridor.messages import AskCounts
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.cut_search import KEY_BITS
 
+LABEL, WEIGHT, VALID_LABEL, VALID_WEIGHT = range(4)
+"""Counted like columns, behind these."""
+
 MOST_AT_ONCE = 1 << 20
 """Prefixes in one request."""
 

@@ -3,30 +3,19 @@
 The folder has the conversation and who sees what.
 """
 
-import hashlib
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow import _native
 from hedgerow.agreement.options import FEWEST_MASKED
-from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
-from hedgerow.corridor.wire import encode
 from hedgerow.errors import PartyLost
-from hedgerow.protocols.horizontal import checks
-from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.on_wire import cut_list, nodes_of
+from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.participants import drawn
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.forest import Forest
-from hedgerow.trees.grow import NoMoreSums, Summed, joined_cuts
-from hedgerow.trees.local import Adding, Gradients, LocalRows, Step
+from hedgerow.trees.grow import NoMoreSums, Summed
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 from hedgerow.trees.watched_metrics import Metric
 
@@ -39,6 +28,10 @@ class HorizontalRows:
 
     def __init__(self, group: SummingGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
         self.group, self.width, self.n_trees = group, int(grid.offsets[-1]) + 1, n_trees
+        # Many attributes: a round's place, who is lost and what waits to be said change together, step by step.
+        self.round, self.level, self.cuts = -1, 0, NO_CUTS
+        self.parties: tuple[int, ...] = ()
+        """Those that the sums of the round are over."""
         self.counted = group.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0
         self.clipped = 0
@@ -162,111 +155,3 @@ class HorizontalRows:
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:  # noqa: ARG002  # just finished
         """They came when the round was finished."""
         return self._metric_sums
-
-
-class PartyRound:
-    """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
-
-    def __init__(self, plan: Plan, grid: Grid, rows: LocalRows, metric: Metric | None, first_round: int) -> None:
-        self.grid, self.rows, self.metric = grid, rows, metric
-        self.place = checks.begin(plan, grid, self.n_trees, first_round)
-        self.counted = plan.params.min_child_rows > 1
-        self.clipped = 0
-        """Gradients that were cut off before this round."""
-
-    @property
-    def n_trees(self) -> int:
-        """The trees of a round."""
-        return len(self.rows.own.scores)
-
-    def way(self, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
-        """Where a request leads from here, or a refusal; nothing is changed, and nothing depends on the own rows."""
-        return checks.follow(self.place, request)
-
-    def step(self, request: AskHistograms | AskLeafSums, way: Way) -> Step:
-        """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
-        before, leaves = self.place, isinstance(request, AskLeafSums)
-        self.place, cuts, nodes = way
-        begins: Gradients | None = None
-        if request.level == 0:
-            again = before.level > 0 and request.round == before.round
-            begins = self.rows.put_at_roots(request.round)
-            if begins is not None or not again:
-                self.clipped = self.rows.clipped
-        return self.rows.step(begins, cuts, nodes, leaves, self.counted and not leaves)
-
-    def gradients(self, step: Step) -> tuple[Step, bytes]:
-        """The first step of a round with its gradients computed, and a hash of them."""
-        if step.begins is not None:
-            self.rows.clipped += _native.gradient_pairs(*step.begins, step.pairs, self.rows.threads)
-        return step._replace(begins=None), hashlib.sha256(step.pairs.data).digest()
-
-    def finish(self, request: FinishRound, way: Way) -> tuple[NDArray[np.int64], list[Adding]]:
-        """Own sums of the metric, and what is still to be added to own scores. A second time only the sums."""
-        again = self.place.finished
-        self.place, _, leaves = way
-        adds = [] if again else self.rows.adding(leaves, request.values)
-        clipped = self.rows.clipped - self.clipped
-        if self.metric is None:
-            return np.array([clipped]), adds
-        _native.add_values(adds, self.rows.threads)
-        return np.array([clipped, *self._metric_sums(self.metric)], np.int64), []
-
-    def digest(self, request: FinishRound) -> Callable[[], str]:
-        """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
-        return partial(_told_digest, self.grid, self.place.cuts, request)
-
-    def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
-        if self.rows.held_out is None:
-            return np.zeros(metric.n_sums, np.int64)
-        return self.rows.held_out_sums(metric, self.place.round + 1)
-
-
-class Joined(NamedTuple):
-    """The two requests that are one, each with its frame: a party answers them as if they had come one by one."""
-
-    finish: FinishRound
-    finish_frame: bytes
-    first: AskHistograms
-    first_frame: bytes
-
-
-@remembered
-def joined(request: NextRound, n_trees: int) -> Joined:
-    """What the request stands for, in rounds of so many trees."""
-    ends, parties = request.round, request.parties
-    finish = FinishRound(ends, request.level, parties, request.leaves, request.values)
-    roots = NodeList(np.arange(n_trees), np.zeros(n_trees, np.int64))
-    first = AskHistograms(ends + 1, 0, parties, cut_list(NO_CUTS), roots)
-    return Joined(finish, encode(finish), first, encode(first))
-
-
-def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:
-    cuts = joined_cuts([NO_CUTS, *levels])
-    by_set = cuts.bin < 0
-    thresholds = np.where(by_set, np.float32(0), grid.thresholds(cuts.column, cuts.bin))
-    order = np.lexsort((cuts.nodes.node, cuts.nodes.tree))
-    told = (*cuts.nodes, cuts.child, cuts.column, thresholds, cuts.missing_left)
-    leaves = nodes_of(request.leaves.tree, request.leaves.node)
-    last = np.lexsort((leaves.node, leaves.tree))
-    sets = cuts.left_bins[order][by_set[order]]
-    return _hash([part[order] for part in told], sets, [*leaves.at(last), request.values[last]])
-
-
-def trees_digest(forest: Forest) -> str:
-    """A hash of what trees say to a row; not of gains and covers, which a party is not told."""
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.roots))
-    node = np.arange(len(tree)) - forest.roots[tree]
-    cut, leaf = np.flatnonzero(forest.columns >= 0), np.flatnonzero(forest.columns < 0)
-    child = forest.children[cut].astype(np.int64) - forest.roots[tree[cut]]
-    told = [tree[cut], node[cut], child, forest.columns[cut], forest.thresholds[cut], forest.missing_left[cut]]
-    by_set = forest.sets[cut]
-    sets = forest.category_sets[by_set[by_set >= 0]]
-    return _hash(told, sets, [tree[leaf], node[leaf], forest.values[leaf]])
-
-
-def _hash(cuts: Sequence[NDArray[Any]], sets: NDArray[np.uint64], leaves: Sequence[NDArray[Any]]) -> str:
-    whole = hashlib.sha256()
-    for part in (*cuts, sets, *leaves):
-        whole.update(len(part).to_bytes(8, "little") + part.tobytes())
-    return whole.hexdigest()

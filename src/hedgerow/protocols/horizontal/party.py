@@ -14,8 +14,8 @@ from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
 from hedgerow.protocols.align.lists import Aligning, Counts
 from hedgerow.protocols.columns import given, loss_of
-from hedgerow.protocols.horizontal.driver import PartyRound, trees_digest
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
+from hedgerow.protocols.horizontal.round import PartyRound, trees_digest
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
 from hedgerow.protocols.private_columns import OwnNames
@@ -123,13 +123,13 @@ class HorizontalParty:
         return steps.sums.words(words, attempt.present)
 
     def _begin(self, steps: RoundSteps, request: m.Begin, _: bytes) -> m.Done:
-        plan, rows, threads = self.plan, self.schema.own, self.context.threads
+        plan, rows = self.plan, self.schema.own
         rows.forget_keys()
         loss = loss_of(plan, rows.classes)
-        forest = forest_of(request.forest, rows.table.columns, loss.n_trees)
+        forest = forest_of(request.forest, rows.columns, loss.n_trees)
         self.journal.settle(BEGUN, begun_digest(request))
         if self.begun is None or self.begun.rows is not rows:
-            self.begun = BegunRows(plan, rows, request, loss, threads)
+            self.begun = BegunRows(plan, rows, request, loss)
         begun, first = self.begun, forest.n_trees // loss.n_trees
         state = hashlib.sha256(rows.agreement + begun.digest).digest()
         for round_ in range(first):
@@ -138,7 +138,7 @@ class HorizontalParty:
             self._check_shown(round_, trees, digest, begun, round_ == first - 1)
             state = advanced(state, digest.encode())
         metric = begun.metric if plan.goal.follow else None
-        steps.begin(PartyRound(plan, begun.grid, begun.local_rows(forest, threads), metric, first), state)
+        steps.begin(PartyRound(plan, begun.grid, begun.rows_after(forest), metric, first), state)
         return m.Done()
 
     def _check_shown(self, round_: int, trees: Forest, digest: str, begun: BegunRows, last: bool) -> None:
@@ -161,7 +161,7 @@ class HorizontalParty:
             raise ProtocolError("The driver sends a model before the trees have begun.")
         if self.known:
             made, n_trees = decoded(request.model, "The model that the driver sent"), begun.loss.n_trees
-            agreed = (begun.base, begun.loss, begun.rows.table.columns, tuple(begun.rows.classes))
+            agreed = (begun.base, begun.loss, begun.rows.columns, tuple(begun.rows.classes))
             if (made.base_score, made.loss, made.columns, made.classes) != agreed:
                 raise PrivacyError(
                     "The driver sends a model of other columns, classes or first score than were agreed."

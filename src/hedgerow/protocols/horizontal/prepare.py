@@ -6,21 +6,17 @@ Nothing is said here; `horizontal` has the conversation.
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin, Trees
-from hedgerow.data.table import Column, Table
+from hedgerow.data.table import Column
 from hedgerow.errors import ModelError, ProtocolError
-from hedgerow.model import labels as ground
 from hedgerow.model.file import check_forest
-from hedgerow.protocols.horizontal.cut_points import OwnRows, valid_weights
-from hedgerow.trees import bins
-from hedgerow.trees.bins import GREATEST, MOST_BINS, BinMatrix, Grid
-from hedgerow.trees.fedtree_histograms import InterpolatedRows, Spread
-from hedgerow.trees.fixedpoint import Scales
+from hedgerow.model.prepare import n_categories, scales_of
+from hedgerow.protocols.party_rows import PartyTable
+from hedgerow.trees.bins import GREATEST, MOST_BINS, Grid
 from hedgerow.trees.forest import Forest
-from hedgerow.trees.local import LocalRows, RoundSettings, Sample
+from hedgerow.trees.local import RoundSettings
 from hedgerow.trees.losses import LabelFacts, Loss
 from hedgerow.trees.watched_metrics import OWN, Metric
 
@@ -54,8 +50,8 @@ def grid_of(request: Begin, columns: tuple[Column, ...], max_bin: int) -> Grid:
     sizes = np.diff(starts)
     categorical = np.array([c.kind == "categorical" for c in columns])
     most = np.where(categorical, MOST_BINS - 1, max_bin - 1)
-    n_categories = np.array([len(c.categories) for c in columns])
-    if (categorical & ((sizes != np.maximum(n_categories, 1) - 1) | ~request.has_missing)).any():
+    fits = sizes == np.maximum(n_categories(columns), 1) - 1
+    if (categorical & (~fits | ~request.has_missing)).any():
         raise ProtocolError("The cut points that the driver sent do not fit the agreed categories.")
     inner = np.ones(max(len(request.cuts) - 1, 0), np.bool_)
     edges = starts[1:-1]
@@ -87,76 +83,21 @@ def metric_of(plan: Plan, loss: Loss, facts: LabelFacts) -> Metric:
 
 
 class BegunRows:
-    """Bins of the own rows and of the validation rows; made once, whatever happens to the run afterwards."""
+    """The own rows under what is fixed before the first tree; made once, whatever happens to the run afterwards."""
 
-    def __init__(self, plan: Plan, rows: OwnRows, request: Begin, loss: Loss, threads: int) -> None:
-        self.plan, self.rows, self.loss, self.base = plan, rows, loss, request.base
+    def __init__(self, plan: Plan, rows: PartyTable, request: Begin, loss: Loss) -> None:
+        self.rows, self.loss, self.base = rows, loss, request.base
         facts = LabelFacts(request.low, request.high, request.max_weight)
         rows.check(facts)
         if request.valid_facts[2] <= 0 or abs(request.base) > float(np.finfo(np.float32).max):
             raise ProtocolError("The first score or a greatest weight that the driver sent cannot be used.")
-        self.grid = grid_of(request, rows.table.columns, plan.params.max_bin)
-        self.scales = Scales(*loss.bounds(facts, request.base, plan.params.constant_hessian), plan.params.gradient_bits)
+        self.grid = grid_of(request, rows.columns, plan.params.max_bin)
+        scales = scales_of(loss, facts, request.base, plan.params)
         self.metric = metric_of(plan, loss, LabelFacts(*request.valid_facts)) if plan.goal.follow else None
-        self._check_missing(rows)
-        self.matrix = self._bins(rows.table, self.grid, threads)
-        self.valid_matrix = None if rows.valid is None else self._bins(rows.valid, self.grid, threads)
+        settings = RoundSettings.of(plan.params, loss, scales, request.base)
+        self.rows_after = rows.binned(self.grid, settings, None if not plan.method.local_cuts else plan.params.max_bin)
+        """The own rows, with the scores that some trees give them."""
         self.digest = begun_digest(request)
-
-    def _check_missing(self, rows: OwnRows) -> None:
-        """A gap without a bin of its own would count as the least value in silence."""
-        if any(not self.grid.has_missing[column] for column in rows.gappy):
-            raise ProtocolError("The agreed cut points have no place for this party's missing values.")
-
-    def _bins(self, table: Table, grid: Grid, threads: int) -> BinMatrix:
-        fullest = bins.fullest_under(grid, table.values, table.absent, threads)
-        return bins.to_bins(grid, fullest, table.values, table.absent, threads)
-
-    def local_rows(self, forest: Forest, threads: int) -> LocalRows:
-        """The own rows, with the scores that these trees give them."""
-        params, rows = self.plan.params, self.rows
-        own = self._sample(rows.table, self.matrix, rows.labels, rows.weights, forest, not params.average)
-        held_out = None
-        if rows.valid is not None and self.valid_matrix is not None:
-            labels = ground.labels_of(rows.valid, rows.classes)
-            held_out = self._sample(rows.valid, self.valid_matrix, labels, valid_weights(rows.valid), forest, True)
-        settings = RoundSettings(
-            self.loss,
-            self.scales,
-            params.subsample,
-            params.random_state,
-            params.constant_hessian,
-            self.base,
-            params.average,
-        )
-        if not self.plan.method.local_cuts:
-            return LocalRows(own, settings, threads, held_out)
-        return self._interpolated(own, settings, threads, held_out)
-
-    def _sample(
-        self,
-        table: Table,
-        matrix: BinMatrix,
-        labels: NDArray[np.float32],
-        weights: NDArray[np.float32],
-        forest: Forest,
-        follows: bool,
-    ) -> Sample:
-        # The mean of a random forest is taken over sums that begin at 0.
-        first = 0.0 if self.plan.params.average and follows else self.base
-        scores = np.full((table.n_rows, self.loss.n_trees), first, np.float32)
-        if forest.n_trees and follows:
-            forest.add_scores(table.values, table.absent, scores, 1)
-        keys = table.row_keys() if self.plan.params.subsample < 1 else np.empty(0, np.uint64)
-        return Sample(matrix, labels, weights, keys, np.ascontiguousarray(scores.T))
-
-    def _interpolated(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None) -> LocalRows:
-        table = self.rows.table
-        n_categories = np.array([len(c.categories) for c in table.columns], np.int64)
-        found, _ = bins.find(table.values, table.absent, n_categories, self.plan.params.max_bin, 1, threads)
-        grid = Grid(found.cuts, found.cut_starts, self.grid.has_missing, self.grid.categorical)
-        spread = Spread(grid, self.grid, table.ranges())
-        return InterpolatedRows(own, settings, threads, held_out, self._bins(table, grid, threads), spread)
 
 
 def begun_digest(request: Begin) -> bytes:

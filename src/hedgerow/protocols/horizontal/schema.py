@@ -11,7 +11,8 @@ from hedgerow.errors import ProtocolError
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.columns import check_agreed, shaped, shaped_valid
 from hedgerow.protocols.dropped_columns import tell_party
-from hedgerow.protocols.horizontal.cut_points import OwnRows
+from hedgerow.protocols.horizontal.own_table import OwnTable
+from hedgerow.protocols.party_rows import PartyTable
 from hedgerow.protocols.session.owner import PartyContext
 
 BYTES_A_NODE = 128
@@ -23,7 +24,7 @@ class SchemaTable:
 
     def __init__(self, context: PartyContext) -> None:
         self.context = context
-        self.rows: OwnRows | None = None
+        self.rows: PartyTable | None = None
         self.agreement = b""
         """A hash of the columns and classes that were agreed on in this attempt."""
         self.most_bytes = MOST_SMALL
@@ -34,7 +35,7 @@ class SchemaTable:
         self.agreement = b""
 
     @property
-    def own(self) -> OwnRows:
+    def own(self) -> PartyTable:
         """The own rows, once columns and classes are agreed in this attempt."""
         if self.rows is None or self.rows.agreement != self.agreement:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
@@ -55,7 +56,7 @@ class SchemaTable:
             valid = shaped_valid(plan, owner.own_valid, request, owner.policy)
             own = shaped(owner.own_table, request, owner.policy)
             heavier = plan.goal.scale_pos_weight
-            self.rows = OwnRows(own, valid, request.classes, heavier, agreement, self.context.threads)
+            self.rows = (owner.rows or OwnTable)(own, valid, request.classes, heavier, agreement, self.context.threads)
             tell_party(said.columns, request.columns, owner.note)
         journal.begin(agreement)
         return Done()

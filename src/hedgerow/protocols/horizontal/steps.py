@@ -23,11 +23,12 @@ from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.masks import Pads, PairSecrets
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
 from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.horizontal.driver import PartyRound, joined
+from hedgerow.protocols.horizontal.round import PartyRound, joined
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
+from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.owner import Attempt, PartyContext
-from hedgerow.trees.local import Adding, LocalRows, Step
+from hedgerow.trees.local import Adding, Step
 
 Parties = tuple[int, ...]
 Words = NDArray[np.int64]
@@ -45,7 +46,7 @@ class SumSender(Protocol):
     def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
         """Own sums, as a part of the sum over these parties; before, `adds` is added to own scores."""
 
-    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
+    def steps(self, rows: PartyRows, steps: tuple[Step, ...], parties: Parties, beside: Words, adds: Adds) -> Reply:
         """The sums of a step that own rows take, and words beside them; nothing leaves where `parties` is empty."""
 
 
@@ -70,10 +71,10 @@ class MaskedSender:
         """See `SumSender`."""
         return PendingMask(own_words, self._pads(parties), True, self.sent, adds)
 
-    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> Reply:
+    def steps(self, rows: PartyRows, steps: tuple[Step, ...], parties: Parties, beside: Words, adds: Adds) -> Reply:
         """See `SumSender`."""
         pads = self._pads(parties) if parties else None
-        return PendingSums(rows, step, pads, bool(parties), self.sent, beside, adds)
+        return PendingSums(rows, steps, pads, bool(parties), self.sent, beside, adds)
 
 
 @lru_cache(maxsize=2)  # parties of one process are told the same
@@ -177,13 +178,13 @@ class RoundSteps:
         self, request: Summing, frame: bytes, growing: PartyRound, beside: Words = NOTHING, adds: Adds = ()
     ) -> Reply:
         _, way = self._answering(request, frame, growing)
-        step = growing.step(request, way)
+        steps = growing.steps(request, way)
         parties = request.parties if self.own_number in request.parties else ()
-        if parties and step.begins is not None and self.sets_change:
-            step, digest = growing.gradients(step)
+        if parties and growing.begins and self.sets_change:
+            steps, digest = growing.rows.with_gradients(steps)
             self.journal.give(request.round, digest, parties)
         self._sync()
-        return self.sums.step(growing.rows, step, parties, beside, adds)
+        return self.sums.steps(growing.rows, steps, parties, beside, adds)
 
     def _finish(self, request: FinishRound, frame: bytes, growing: PartyRound) -> tuple[Words, list[Adding]]:
         """Own words of a round's end, and what is still to be added to own scores."""

@@ -5,19 +5,16 @@ from collections.abc import Callable, Sequence
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin
 from hedgerow.data.table import Column
-from hedgerow.model.model import Absent, Model
-from hedgerow.protocols.columns import Common, loss_of
+from hedgerow.model.model import Model
+from hedgerow.model.prepare import growth_of, scales_of
+from hedgerow.protocols.columns import Common, assemble, loss_of
 from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.trees.boost import Boosted, Callback, Kept, Stopping, boost
-from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
-from hedgerow.trees.grow import Growth
 from hedgerow.trees.losses import LabelFacts, Loss
-from hedgerow.trees.sampling import ColumnSampler
-from hedgerow.trees.splits import Rules
 from hedgerow.trees.watched_metrics import Metric
 
 
@@ -25,15 +22,15 @@ def begin_of(start: Start, trees: Forest) -> Begin:
     """What everybody is told before the first tree, or before the next."""
     facts, valid, grid = start.facts, start.valid_facts, start.grid
     return Begin(
-        facts.low,
-        facts.high,
-        facts.max_weight,
-        (valid.low, valid.high, valid.max_weight),
-        start.base,
-        grid.cuts,
-        grid.cut_starts,
-        grid.has_missing,
-        trees_of(trees),
+        low=facts.low,
+        high=facts.high,
+        max_weight=facts.max_weight,
+        valid_facts=(valid.low, valid.high, valid.max_weight),
+        base=start.base,
+        cuts=grid.cuts,
+        cut_starts=grid.cut_starts,
+        has_missing=grid.has_missing,
+        forest=trees_of(trees),
     )
 
 
@@ -61,35 +58,34 @@ def boosted(
     callbacks: Sequence[Callback],
     so_far: tuple[Forest | None, tuple[float, ...]],
     kept: Kept | None,
-    sealed: Callable[[Forest], None],
+    before_values: Callable[[Forest], None],
 ) -> Boosted:
     """Grow the plan's trees after those there are; see `boost` for what is called along the way."""
-    plan, grid = rows.group.plan, start.grid
+    plan = rows.group.plan
     params = plan.params
-    scales = Scales(*loss.bounds(start.facts, start.base, params.constant_hessian), params.gradient_bits)
-    sampler = ColumnSampler(grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
-    growth = Growth(grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+    scales = scales_of(loss, start.facts, start.base, params)
+    growth = growth_of(start.grid, params, scales, threads)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
-    done = boost(rows, growth, params, scales, loss.n_trees, stopping, callbacks, *so_far, kept, sealed)
+    start_forest, resumed = so_far
+    done = boost(
+        rows,
+        growth,
+        params,
+        scales,
+        loss.n_trees,
+        stopping,
+        callbacks=callbacks,
+        start=start_forest,
+        resumed=resumed,
+        kept=kept,
+        before_values=before_values,
+    )
     rows.end()
     return done
 
 
 def model_of(plan: Plan, shared: Common, start: Start, done: Boosted) -> Model:
     """The finished model."""
-    loss = loss_of(plan, shared.classes)
-    metric = followed(plan, loss, start)
-    absent: Absent = "zero" if shared.absent == "zero" else "missing"
-    return Model(
-        done.forest,
-        shared.columns,
-        loss,
-        start.base,
-        plan.params,
-        shared.classes,
-        plan.goal.label,
-        absent,
-        done.history,
-        metric.name if metric else None,
-    )
+    metric = followed(plan, loss_of(plan, shared.classes), start)
+    return assemble(plan, shared, start.base, done.forest, done.history, metric.name if metric else None)

@@ -72,7 +72,7 @@ class OpenerParty:
         if not isinstance(request, m.Lead):
             return self.leading.go_on(request)
         own = self.rows_party.schema.own
-        shared = Common(own.table.columns, tuple(own.classes), "", request.weighted, request.validated)
+        shared = Common(own.columns, tuple(own.classes), "", request.weighted, request.validated)
         if request.begin and self.context.owner.log is not None:
             self._check_begin(request.begin)
         return self.leading.begin(request, shared)

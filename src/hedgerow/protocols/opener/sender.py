@@ -15,8 +15,9 @@ from hedgerow.protocols.horizontal.party import sum_rules
 from hedgerow.protocols.horizontal.steps import Adds, Parties, Words
 from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, Summing, signed
+from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.protocols.session.owner import Attempt, PartyContext
-from hedgerow.trees.local import LocalRows, Step
+from hedgerow.trees.local import Step
 
 
 class EncryptedSender:
@@ -58,7 +59,7 @@ class EncryptedSender:
             raise ProtocolError("The opener asks for sums before it has sent a key.")
         return m.SealedWords(SealedVector.of(self.plan, self.request, own_words.size).seal(self.public, own_words))
 
-    def step(self, rows: LocalRows, step: Step, parties: Parties, beside: Words, adds: Adds) -> m.Answer:  # noqa: ARG002
+    def steps(self, rows: PartyRows, steps: tuple[Step, ...], parties: Parties, beside: Words, adds: Adds) -> m.Answer:  # noqa: ARG002
         """The sums of a step, in the same way; there are no words beside them, because the opener joins no rounds."""
-        own_words = rows.taken(step, *_native.take_steps([step], self.threads)[0])
+        own_words = rows.taken(steps, _native.take_steps(steps, self.threads) if steps else ())
         return self.words(own_words, parties, adds) if parties else m.Done()

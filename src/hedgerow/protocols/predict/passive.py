@@ -15,8 +15,9 @@ from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import AskKnown, AskWays, Consent, Known, Propose, Request, Sides
+from hedgerow.data.ids import check_once
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ModelError, PolicyError, ProtocolError
+from hedgerow.errors import ModelError, PolicyError, ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model import part as parts
 from hedgerow.model.model import dense
@@ -71,9 +72,7 @@ class Answering(Shell[Never]):
         self.own_values = dense(own.own_table.aligned(own.part.columns))
         ids = texts_of(own.own_table)
         self.own_rows = {text: row for row, text in enumerate(ids)}
-        if len(self.own_rows) < len(ids):
-            repeated = len(ids) - len(self.own_rows)
-            raise DataError(f"{repeated} of the {len(ids)} ids repeat an earlier one; keep one row for each id.")
+        check_once(len(ids), len(self.own_rows))
         self.cuts = parts.places(own.part)
         self.n_trees = int(own.part.tree.max(initial=-1)) + 1
         self.n_asked, self.rows = 0, np.empty(0, np.int64)

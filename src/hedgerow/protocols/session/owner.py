@@ -8,6 +8,7 @@ from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import Answer, Facts, Introduce
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
+from hedgerow.protocols.party_rows import TableFactory
 from hedgerow.protocols.session.journal import Journal, Log, TranscriptHash
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
@@ -38,6 +39,8 @@ class Owner:
     """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
     places: PlaceStore | None = None
     """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
+    rows: TableFactory | None = None
+    """How the rows of a horizontal run are held; None: in a table here."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import OwnColumns
 from hedgerow.data.table import Table
+from hedgerow.model.prepare import own_cuts
 from hedgerow.privacy.additive import Cipher
 from hedgerow.protocols.vertical.columns import bins_of, wanted
 from hedgerow.trees import bins
@@ -39,8 +40,7 @@ class PassiveTable:
     def of(cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int) -> "PassiveTable":
         """With own cut points that leave so many rows in every bin that has any."""
         params = plan.params
-        n_categories = np.array([len(c.categories) for c in own.columns], np.int64)
-        found = bins.find(own.values, own.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+        found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
         if bin_rows > 1:
             codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
             grid = coarser(found[0], counts_of(codes, found[0]), bin_rows)

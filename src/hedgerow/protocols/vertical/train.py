@@ -14,9 +14,10 @@ from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskColumns, Done, KeepPart, NamedColumns, OwnColumns
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError, ProtocolError, RunError
+from hedgerow.errors import DataError, ProtocolError, RunError
 from hedgerow.model.model import ClassLabel, Model, Ownership
-from hedgerow.model.train import Ready, Task, growth_of
+from hedgerow.model.prepare import check_constraints, growth_of
+from hedgerow.model.train import Ready, Task
 from hedgerow.model.train import prepare as prepared
 from hedgerow.protocols.align.lists import Counts, OwnSets, PlaceStore
 from hedgerow.protocols.align.ring import Ring
@@ -139,7 +140,7 @@ def grow(
         start=before,
         resumed=history,
         kept=kept,
-        sealed=rows.number if isinstance(rows, HiddenRows) else None,
+        before_values=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(id_, plan.active, owned)
@@ -191,7 +192,8 @@ def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Co
     if before is not None:
         told |= _lost_columns(plan, told, len(ready.columns), before.columns)
     joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
-    _check_constraints(plan, columns_of(joint, ready.columns))
+    columns = columns_of(joint, ready.columns)
+    check_constraints(plan.params.monotone_constraints, columns, "the parties together have")
     return joint
 
 
@@ -211,18 +213,6 @@ def _lost_columns(
         found[party] = NamedColumns(np.ones(len(theirs), np.int64), np.zeros(len(theirs), np.bool_), kinds, names)
         first += len(theirs)
     return found
-
-
-def _check_constraints(plan: Plan, columns: tuple[Column, ...]) -> None:
-    """A sign for each column of all parties, in the order of the plan."""
-    signs = plan.params.monotone_constraints
-    if signs and len(signs) != len(columns):
-        raise ParameterError(
-            f"monotone_constraints has {len(signs)} entries; the parties together have {len(columns)} columns."
-        )
-    for sign, column in zip(signs, columns, strict=False):
-        if sign and column.kind == "categorical":
-            raise ParameterError(f"Column {column.name!r} is categorical and cannot have a monotone constraint.")
 
 
 def _check_columns(party: str, told: OwnColumns) -> None:

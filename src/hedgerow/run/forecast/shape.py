@@ -11,9 +11,9 @@ from hedgerow.agreement.options import Horizontal
 from hedgerow.agreement.plan import Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
+from hedgerow.model.prepare import own_cuts
 from hedgerow.run.file.vertical_tables import common_rows, side_by_side
 from hedgerow.run.forecast.trees import Trees, first_grown, searched
-from hedgerow.trees import bins
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Shape:
         alike = len({type(table.values) for table in tables}) == len({np.isnan(t.absent) for t in tables}) == 1
         whole = _in_one(tables, plan) if alike else largest
         own = whole if isinstance(plan.method, Horizontal) else largest
-        n_categories = np.array([len(column.categories) for column in whole.columns], np.int64)
-        grid, _ = bins.find(whole.values, whole.absent, n_categories, params.max_bin, params.min_cut_rows, threads)
+        grid, _ = own_cuts(whole, params.max_bin, params.min_cut_rows, threads)
         by_counts = alike and isinstance(plan.method, Horizontal) and not plan.method.local_cuts
         return cls(
             whole.n_columns,
@@ -70,9 +69,7 @@ class Shape:
         passive = [tables[name] for name in plan.answering]
         n_bins = 0
         for table in passive:
-            n_categories = np.array([len(column.categories) for column in table.columns], np.int64)
-            most, few = plan.params.max_bin, plan.params.min_cut_rows
-            n_bins += int(bins.find(table.values, table.absent, n_categories, most, few, threads)[0].offsets[-1])
+            n_bins += int(own_cuts(table, plan.params.max_bin, plan.params.min_cut_rows, threads)[0].offsets[-1])
         n_columns, n = sum(table.n_columns for table in passive), len(passive)
         n_classes = _n_classes(list(tables.values()), plan)
         trees = _grown_by_columns(tables, plan, threads)
