@@ -83,9 +83,9 @@ def test_what_remains_to_be_known_is_said(tmp_path):
     assert "do not learn which rows share a node" in said
     assert "learn which rows share a node, and so" not in said
     assert "their own chosen cuts" in said
-    seen = [(sight.message, sight.how) for sight in sights(plan) if sight.who == "passive parties"]
-    assert ("AskHiddenSums", "sealed") in seen
-    assert ("AskHiddenSides", "sealed") in seen
+    seen = [(sight.who, sight.message, sight.how) for sight in sights(plan)]
+    assert ("every passive party drawn for the tree", "AskHiddenSums", "sealed") in seen
+    assert ("owner of the cuts", "AskHiddenSides", "sealed") in seen
 
 
 def test_other_methods_have_no_hidden_rows(tmp_path):
