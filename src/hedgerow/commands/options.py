@@ -87,11 +87,11 @@ Decimal = Annotated[
 ]
 Ignore = Annotated[
     list[str] | None,
-    _option("Columns that are not used; several by commas, or given often.", metavar="COLUMNS"),
+    _option("Columns to ignore, separated by commas; may be repeated.", metavar="COLUMNS"),
 ]
 
 Categorical = Annotated[
-    list[str] | None, _option("Column of numbers that are categories; may be given often.", metavar="COL")
+    list[str] | None, _option("Numeric column to treat as categorical; may be repeated.", metavar="COL")
 ]
 ModelOut = Annotated[Path, typer.Option(help="Where the model goes; a file that exists is overwritten.")]
 Task = Annotated[TaskName, typer.Option(help="auto: classes if labels are text or at most 20 distinct whole numbers.")]
@@ -111,13 +111,13 @@ EvalMetric = Annotated[
 ]
 
 Estimators = Annotated[int | None, _option("Rounds of trees. (default 100)", TREES)]
-MaxDepth = Annotated[int | None, _option("Cuts on the way to a leaf. (default 6; forest 12)", TREES)]
-LearningRate = Annotated[float | None, _option("What leaves are multiplied by. (default 0.1)", TREES)]
+MaxDepth = Annotated[int | None, _option("Maximum depth: splits on the way to a leaf. (default 6; forest 12)", TREES)]
+LearningRate = Annotated[float | None, _option("Factor on the values of leaves. (default 0.1)", TREES)]
 RegLambda = Annotated[float | None, _option("L2 penalty on leaves. (default 1; forest 0)", TREES)]
 RegAlpha = Annotated[float | None, _option("L1 penalty on leaves. (default 0)", TREES)]
-Gamma = Annotated[float | None, _option("Least gain of a cut. (default 0)", TREES)]
+Gamma = Annotated[float | None, _option("Least gain of a split. (default 0)", TREES)]
 MinChildWeight = Annotated[float | None, _option("Least sum of hessians in a child. (default 1)", TREES)]
-MaxBin = Annotated[int | None, _option("Values of a column told apart. (default 255)", TREES)]
+MaxBin = Annotated[int | None, _option("Bins of a feature. (default 255)", TREES)]
 Subsample = Annotated[float | None, _option("Share of rows for each tree. (default 1; forest 0.632)", TREES)]
 ColsampleByTree = Annotated[float | None, _option("Share of columns for each tree. (default 1)", TREES)]
 ColsampleByNode = Annotated[
@@ -127,7 +127,7 @@ ScalePosWeight = Annotated[float | None, _option("Weight of the second of two cl
 Monotone = Annotated[
     str | None, _option("Columns whose effect may only rise (1) or fall (-1).", TREES, metavar="COL=1,COL=-1")
 ]
-GradientBits = Annotated[int | None, _option("Bits of the integers whose sums choose cuts. (default 20)", TREES)]
+GradientBits = Annotated[int | None, _option("Bits of the integers whose sums choose splits. (default 20)", TREES)]
 RandomState = Annotated[int | None, _option("Seed of the samples of rows and columns. (default 0)", TREES)]
 
 # Runs
@@ -147,7 +147,7 @@ ActiveData = Annotated[
     typer.Option("--data", help="Own rows of the active party, with labels; vertical runs only.", show_default=False),
 ]
 OwnValid = Annotated[
-    Path | None, typer.Option("--valid", help="Own rows that the metric is followed on.", show_default=False)
+    Path | None, typer.Option("--valid", help="Own validation rows, for the metric.", show_default=False)
 ]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)

@@ -35,7 +35,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         metavar="PARTY",
-        help="Party that is not asked: at its cuts all rows go the default way; may be given often.",
+        help="Party that is not asked: at its splits all rows take the default direction; may be repeated.",
         show_default=False,
     ),
 ]
@@ -56,7 +56,7 @@ class Parties:
 def parties_of(
     run_file: Path | None, cert: Path | None, key: Path | None, without: list[str] | None, folder: Path | None
 ) -> Parties | None:
-    """From the options of `hedgerow predict` or `watched_metrics`; None: the model predicts by itself."""
+    """From the options of `hedgerow predict` or `evaluate`; None: the model predicts by itself."""
     if run_file is None:
         for option, given in {"--cert": cert, "--key": key, "--without": without, "--folder": folder}.items():
             if given:
