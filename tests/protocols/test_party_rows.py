@@ -6,14 +6,13 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from federated import Federation, labels, params_of, same, two_class, values
+from federated import Federation, OpenParty, labels, params_of, same, two_class, values
 from hedgerow import _native
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.protocols.horizontal.own_table import OwnTable
-from hedgerow.protocols.party import Party
 from hedgerow.trees.local import LocalRows
 
 
@@ -120,7 +119,7 @@ class Held(Federation):
 
     def party(self, name):
         party = super().party(name)
-        return Party(replace(party.owner, rows=self.rows), 1, party.keep_model)
+        return OpenParty(replace(party.owner, rows=self.rows), 1, party.keep_model)
 
 
 CASES = {

@@ -12,7 +12,7 @@ from hedgerow.corridor.messages import AskHistograms
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.protocols.horizontal.batch import PendingSums, worked_out
-from hedgerow.protocols.secure_sum import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.storage.audit import AuditLog
 from hedgerow.transports.inproc import InProcess
 from statistics_of_noise import looks_like_noise
@@ -111,11 +111,11 @@ def test_noise_of_all_parties_is_in_the_sum_that_is_opened(protection, cut_point
         added[name] = rng.integers(-(2**40), 2**40, words_at_root(fed))
         return added[name]
 
-    group = PartyGroup(fed.driver(transport=noisy(fed, noise)).corridor, fed.plan, fed.plan.names, 1.0)
+    group = SummingGroup(fed.driver(transport=noisy(fed, noise)).corridor, fed.plan, fed.plan.names, 1.0)
     opened = group.opened_sum(request, words_at_root(fed), request.parties)
     bare = federation(protection=protection, cut_points=cut_points)
     until(bare, step(AskHistograms, 0, 0))
-    quiet = PartyGroup(bare.driver().corridor, bare.plan, bare.plan.names, 1.0)
+    quiet = SummingGroup(bare.driver().corridor, bare.plan, bare.plan.names, 1.0)
     assert (opened - sum(added.values()) == quiet.opened_sum(request, words_at_root(bare), request.parties)).all()
 
 
