@@ -63,7 +63,7 @@ Privacy = SecureAggregation | Lattice | Paillier | NoPrivacy
 
 
 class Method(msgspec.Struct, frozen=True, tag_field="kind"):
-    """What can be asked of every method; each answers otherwise where it has such a thing."""
+    """What can be asked of every method: of an option that it does not have, what goes without saying."""
 
     @property
     def word(self) -> str:
@@ -81,6 +81,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return None
 
     @property
+    def model(self) -> str:
+        """Of a prediction, the id that all parts of the model share."""
+        return ""
+
+    @property
     def opener(self) -> str:
         """The party that decrypts sums and chooses the cuts, where the driver does not."""
         return ""
@@ -93,12 +98,12 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     @property
     def goes_on(self) -> bool:
         """Whether the run goes on without a party that is lost."""
-        return False
+        return getattr(self, "on_loss", None) == "continue"
 
     @property
     def aligns(self) -> bool:
         """Whether common rows are found by private set intersection."""
-        return False
+        return getattr(self, "align", None) == "private"
 
     @property
     def hidden_rows(self) -> bool:
@@ -108,17 +113,17 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     @property
     def private_names(self) -> bool:
         """Whether the name of a column that not all have stays unknown to everybody else."""
-        return False
+        return getattr(self, "column_names", None) == "private"
 
     @property
     def local_cuts(self) -> bool:
         """Whether cut points are merged from the parties' own quantiles."""
-        return False
+        return getattr(self, "cut_points", None) == "local"
 
     @property
     def all_columns(self) -> bool:
         """Whether a column that not all have is used, absent values being missing."""
-        return False
+        return getattr(self, "columns", None) == "all"
 
     @property
     def allow_few_columns(self) -> bool:
@@ -153,7 +158,7 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     @property
     def in_turn(self) -> bool:
         """Whether parties grow whole trees one after the other."""
-        return False
+        return getattr(self, "order", None) == "sequential"
 
     @property
     def masked(self) -> bool:
@@ -203,26 +208,6 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
     def word(self) -> str:
         """What a run file calls it."""
         return "horizontal"
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the run goes on without a party that is lost."""
-        return self.on_loss == "continue"
-
-    @property
-    def private_names(self) -> bool:
-        """Whether the name of a column that not all have stays unknown to everybody else."""
-        return self.column_names == "private"
-
-    @property
-    def local_cuts(self) -> bool:
-        """Whether cut points are merged from the parties' own quantiles."""
-        return self.cut_points == "local"
-
-    @property
-    def all_columns(self) -> bool:
-        """Whether a column that not all have is used, absent values being missing."""
-        return self.columns == "all"
 
     @property
     def only_sums(self) -> bool:
@@ -320,16 +305,6 @@ class WholeTrees(Method, frozen=True, tag="whole trees"):
         """What a run file calls it."""
         return self.order
 
-    @property
-    def in_turn(self) -> bool:
-        """Whether parties grow their trees one after the other."""
-        return self.order == "sequential"
-
-    @property
-    def all_columns(self) -> bool:
-        """Whether a column that not all have is used, absent values being missing."""
-        return self.columns == "all"
-
     def warnings(self, n_parties: int) -> tuple[str, ...]:  # noqa: ARG002  # of however many
         """What whole trees show."""
         return ("Whole trees of each party are shared, with sums over its own rows in their leaves.",)
@@ -369,16 +344,6 @@ class Vertical(Method, frozen=True, tag="vertical"):
     def word(self) -> str:
         """What a run file calls it."""
         return "vertical"
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the run goes on without the columns of a party that is lost."""
-        return self.on_loss == "continue"
-
-    @property
-    def aligns(self) -> bool:
-        """Whether common rows are found by private set intersection."""
-        return self.align == "private"
 
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""

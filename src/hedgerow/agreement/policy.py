@@ -12,6 +12,8 @@ from hedgerow.errors import PolicyError
 class Policy:
     """What this owner allows. The defaults are the strictest that a masked run with three parties meets."""
 
+    # more than 15 attributes: one for each rule that an owner can write
+
     plan: str | None = None
     """The hash of the one plan that is allowed."""
     fewest_parties: int = FEWEST_MASKED

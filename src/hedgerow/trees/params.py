@@ -67,6 +67,8 @@ class TreeParams:
     One field for each parameter that a user can set.
     """
 
+    # more than 15 attributes: one for each parameter
+
     n_estimators: int = 100
     max_depth: int = 6
     learning_rate: float = 0.1

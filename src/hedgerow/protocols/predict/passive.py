@@ -11,7 +11,6 @@ from typing import Never
 
 import numpy as np
 
-from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import AskKnown, AskWays, Consent, Known, Propose, Request, Sides
@@ -90,7 +89,7 @@ class Answering(Shell[Never]):
 
     def _consent(self, request: Propose, _: bytes) -> Consent:
         plan = Plan.read(request.plan)
-        if not isinstance(plan.method, Prediction) or plan.method.model != self.part.model:
+        if not plan.method.model or plan.method.model != self.part.model:  # a training names no model
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "
                 "different models cannot be mixed."

@@ -60,12 +60,20 @@ class Sections:
         task = section.word("task", ("classify", "regress"), "regress")
         kind = section.word("format", ("csv", "libsvm"), "csv") if "format" in section else None
         return DataOptions(
-            section.text("label"), section.text("id"), section.text("weight"), section.texts("categorical"),
-            section.word("absent", tuple(ABSENT), "missing"), cast(Any, task), section.source("test"), cast(Any, kind),
-            section.whole("n_columns", 1, 2**31 - 1), cast(Any, section.whole("first_index", 0, 1)),
-            _sign(section, "delimiter", check_delimiter), _sign(section, "decimal", check_decimal),
-            section.texts("ignore"),
-        )  # fmt: skip
+            label=section.text("label"),
+            id=section.text("id"),
+            weight=section.text("weight"),
+            categorical=section.texts("categorical"),
+            absent=section.word("absent", tuple(ABSENT), "missing"),
+            task=cast(Any, task),
+            test=section.source("test"),
+            format=cast(Any, kind),
+            n_columns=section.whole("n_columns", 1, 2**31 - 1),
+            first_index=cast(Any, section.whole("first_index", 0, 1)),
+            delimiter=_sign(section, "delimiter", check_delimiter),
+            decimal=_sign(section, "decimal", check_decimal),
+            ignore=section.texts("ignore"),
+        )
 
     def partition(self) -> PartitionOptions | None:
         """[partition], if it is there."""

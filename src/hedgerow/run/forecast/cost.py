@@ -16,15 +16,13 @@ from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
 from hedgerow.protocols.align.lists import STEP
 from hedgerow.protocols.columns import loss_of
-from hedgerow.protocols.horizontal.prepare import metric_of
 from hedgerow.run.forecast.hidden import hidden_levels
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
-from hedgerow.run.forecast.trees import Trees, drawn, full
+from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
 from hedgerow.run.forecast.vertical import Sizes, levels
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
-from hedgerow.trees.losses import LabelFacts
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
 
@@ -127,7 +125,7 @@ def _horizontal(plan: Plan, shape: Shape) -> Iterator[Line]:
         yield Line("NextRound", joined, joined * leaves * (NODE + VALUE), trip=True)
     ends = rounds - joined
     yield Line("FinishRound", ends, ends * leaves * (NODE + VALUE), trip=True)
-    yield Line(answer, ends, ends * (1 + _metric_words(plan, shape)) * WORD)
+    yield Line(answer, ends, ends * (1 + metric_words(plan, shape.n_classes)) * WORD)
 
 
 def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:
@@ -274,12 +272,6 @@ def _n_rounds(plan: Plan) -> int:
     return plan.params.n_estimators * (
         len(plan.members) if isinstance(plan.method, WholeTrees) and not plan.method.in_turn else 1
     )
-
-
-def _metric_words(plan: Plan, shape: Shape) -> int:
-    if not plan.goal.follow:
-        return 0
-    return metric_of(plan, loss_of(plan, range(shape.n_classes)), LabelFacts(0.0, 1.0)).n_sums
 
 
 FORECASTS: Mapping[type[Method], Callable[[Plan, Shape], Iterator[Line]]] = {

@@ -16,8 +16,10 @@ from hedgerow.data.table import Table
 from hedgerow.model import train as pooled
 from hedgerow.model.model import classes_of
 from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.horizontal.prepare import metric_of
 from hedgerow.trees.cut_search import CutSearch
 from hedgerow.trees.forest import Forest
+from hedgerow.trees.losses import LabelFacts
 
 MOST_ROUNDS = 100
 MOST_CELLS = 3e8
@@ -152,3 +154,10 @@ def _counted(
 def drawn(plan: Plan, n_rows: int) -> int:
     """Rows that count in a tree."""
     return ceil(n_rows * plan.params.subsample)
+
+
+def metric_words(plan: Plan, n_classes: int) -> int:
+    """Words that say a metric after a round; none where nothing is followed."""
+    if not plan.goal.follow:
+        return 0
+    return metric_of(plan, loss_of(plan, range(n_classes)), LabelFacts(0.0, 1.0)).n_sums

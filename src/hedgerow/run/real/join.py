@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.policy import Policy
 from hedgerow.errors import PartyLost, RunError
 from hedgerow.identity.identity import Identity
@@ -74,7 +73,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
 
 def kept_file(run: RunFile) -> str:
     """What a party has in its folder at the end: the model, or its part of a vertical one."""
-    return PART if isinstance(run.method, Vertical) else MODEL
+    return PART if run.active else MODEL
 
 
 def _served(seat: Seat, party: Party, kept: KeptModel) -> bytes:
