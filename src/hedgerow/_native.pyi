@@ -73,6 +73,7 @@ __all__ = [
     "paillier_table",
     "paillier_write",
     "plain_group_sums",
+    "reached_sides",
     "reduce_scalar",
     "row_sides",
     "set_portable_only",
@@ -505,6 +506,16 @@ def add_scores(
 
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""
+
+def reached_sides(
+    cuts: tuple[_I32, _F32, _Bools, _U64, _I64], categorical: _Bools, values: _F32, n_threads: int
+) -> _Bools:
+    """Whether each row may come out of each of a party's own cuts on its left, then on its right (rows x 2 cuts).
+
+    It must go that way there, and be able to come there as far as the party's own cuts above say. A cut has a column,
+    a threshold, the way of missing values, the set of categories that go left, and the nearest own cut above it: twice
+    its number, one more right of it. `categorical` says which cuts are by sets.
+    """
 
 def add_pads(hidden: Sequence[tuple[_U64, _Pads]], n_threads: int) -> None:
     """Add to words, or take from them, in place and modulo 2^64, a ChaCha20 keystream for each of their secrets.

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use super::arrays::*;
 use super::bins::SparseArrays;
+use crate::trees::candidates::{self, OwnCuts};
 use crate::trees::matrix::SparseTable;
 use crate::trees::predict::{self, DenseBlocks, Forest, SparseBlocks};
 
@@ -94,7 +95,46 @@ fn leaf_places<'py>(
     shaped(py, out, rows, trees)
 }
 
+#[derive(FromPyObject)]
+struct CutArrays<'py>(
+    PyReadonlyArray1<'py, i32>,
+    PyReadonlyArray1<'py, f32>,
+    PyReadonlyArray1<'py, bool>,
+    PyReadonlyArray2<'py, u64>,
+    PyReadonlyArray1<'py, i64>,
+);
+
+#[pyfunction]
+fn reached_sides<'py>(
+    py: Python<'py>,
+    cuts: CutArrays<'py>,
+    categorical: PyReadonlyArray1<'py, bool>,
+    values: PyReadonlyArray2<'py, f32>,
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyArray2<bool>>> {
+    let n_threads = n_threads.get();
+    let (rows, n_columns) = (values.shape()[0], values.shape()[1]);
+    let CutArrays(columns, thresholds, missing_left, sets, after) = &cuts;
+    ensure_last(sets.shape(), 4)?;
+    let cuts = OwnCuts {
+        columns: flat!(columns),
+        thresholds: flat!(thresholds),
+        missing_left: flat!(missing_left),
+        sets: flat!(sets).as_chunks().0,
+        categorical: flat!(categorical),
+        after: flat!(after),
+    };
+    cuts.check(n_columns).map_err(wrong)?;
+    let n_cuts = cuts.columns.len();
+    ensure(n_cuts > 0, "there is no cut")?;
+    let values = flat!(values);
+    let mut out = vec![false; rows * 2 * n_cuts];
+    run(py, || candidates::reached(cuts, values, n_columns, &mut out, n_threads))?;
+    shaped(py, out, rows, 2 * n_cuts)
+}
+
 pub(super) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(add_scores, m)?)?;
-    m.add_function(wrap_pyfunction!(leaf_places, m)?)
+    m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
+    m.add_function(wrap_pyfunction!(reached_sides, m)?)
 }

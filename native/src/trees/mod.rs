@@ -1,5 +1,6 @@
 //! Growing trees: cut points, binned tables, histograms, gradients, splits, dividing rows, prediction.
 
+pub mod candidates;
 pub mod check_cuts;
 pub mod cuts;
 pub mod divide;

@@ -175,11 +175,11 @@ def part_of(model: Model, party: str) -> Part:
     sets[by_set] = forest.category_sets[forest.sets[at[by_set]]]
     column = (forest.columns[at] - first).astype(np.int32)
     cuts = (tree, at - forest.roots[tree], column, forest.thresholds[at], forest.missing_left[at], sets)
-    return Part(own.model, party, first, model.columns[first:last], *cuts, after=_after(forest, at))
+    return Part(own.model, party, first, model.columns[first:last], *cuts, after=ends_below(forest, at)[at])
 
 
-def _after(forest: Forest, at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each of these nodes the nearest of them above it, as a part has it."""
+def ends_below(forest: Forest, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each node of a forest the nearest of the cuts `at` above it, as `Part.after` has it: number and side."""
     number: NDArray[np.int64] = np.full(len(forest.columns), -1, np.int64)
     number[at] = np.arange(len(at))
     below = np.full(len(number), -1, np.int64)
@@ -189,7 +189,7 @@ def _after(forest: Forest, at: NDArray[np.int64]) -> NDArray[np.int64]:
         for side in (0, 1):
             below[child + side] = np.where(own >= 0, 2 * own + side, below[level])
         level = np.concatenate([child, child + 1])
-    return below[at]
+    return below
 
 
 def called(model: Model, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
