@@ -23,11 +23,7 @@ class VerticalParty:
     """Answers what the active party asks of columns."""
 
     def __init__(self, context: PartyContext) -> None:
-        self.context = context
-        owner, counts = context.owner, Counts(context.journal, context.ledger)
-        self.side = PassiveSide(
-            owner.name, context.plan, owner.policy, counts, context.threads, owner.keeps, owner.durable
-        )
+        self.context, self.side = context, PassiveSide(context)
         self.sets: OwnSets | None = None
         """The own rows, where they are aligned privately."""
 
@@ -67,7 +63,7 @@ class VerticalParty:
     def _answer(self, request: m.Request, _: bytes) -> m.Answer:
         self.context.ledger.check_guesses()
         tables = self._own_tables() if self.sets is None else self.sets.tables
-        reply = self.side.answer(request, tables, self.context.keep_model)
+        reply = self.side.answer(request, tables)
         if self.sets is not None and isinstance(request, m.AskColumns):
             self.sets.close()
         return reply
