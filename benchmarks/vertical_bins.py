@@ -10,7 +10,7 @@ from benchmarks.horizontal_sets import SETS
 from benchmarks.settings import Request
 from benchmarks.vertical_runs import PLAIN, dealt, learnt
 from hedgerow.data.table import Table
-from hedgerow.protocols.vertical.leakage import ColumnTold
+from hedgerow.protocols.leakage import ColumnTold
 
 FULL = ("credit1", "credit2", "a9a")
 QUICK = ("credit1",)

@@ -17,7 +17,7 @@ from hedgerow.data.table import Table
 from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task, prepare
-from hedgerow.protocols.vertical.leakage import LearntBins
+from hedgerow.protocols.leakage import LearntBins
 from hedgerow.run.simulation.parties import Simulation, members
 from hedgerow.run.simulation.party_tables import settled
 from hedgerow.run.simulation.simulate import simulate

@@ -30,7 +30,7 @@ from hedgerow.model.model import classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.driver import Driver, run
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.protocols.vertical.train import Active
+from hedgerow.protocols.session.owner import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams

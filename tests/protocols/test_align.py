@@ -34,7 +34,7 @@ from hedgerow.protocols.align import lists as own_sets
 from hedgerow.protocols.align import progress, ring
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.session import journal, owner_ledger
-from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical import prepare as own_rows
 
 replace = msgspec.structs.replace
 IDS = [f"{(i + 5) * 2654435761 % 2**32:08x}-{i:04d}" for i in range(120)]
@@ -245,7 +245,7 @@ def test_the_same_ids_give_other_points_in_every_run_and_at_every_party():
 def believed(monkeypatch, parties):
     """Rows that the active party, comparing lists place by place, takes for rows of party2 that party3 has not."""
     kept = {}
-    begun, compared = vertical_run.own_sets, ring.in_all
+    begun, compared = own_rows.own_sets, ring.in_all
 
     def noted(lists):
         own = kept["own"].kinds[False].set
@@ -253,7 +253,7 @@ def believed(monkeypatch, parties):
         return compared(lists)
 
     monkeypatch.setattr(ring, "in_all", noted)
-    monkeypatch.setattr(vertical_run, "own_sets", lambda *a: kept.setdefault("own", begun(*a)))
+    monkeypatch.setattr(own_rows, "own_sets", lambda *a: kept.setdefault("own", begun(*a)))
     federation(parties).model()
     _, two, three = ({row.tobytes() for row in points} for points in kept["lists"])
     places = zip(kept["ids"], kept["lists"][0], strict=True)
@@ -369,10 +369,8 @@ def keeping(monkeypatch, parties):
         Federation, "party", lambda self, name, make=Federation.party: kept_by(make(self, name), places[name])
     )
     fed = federation(parties, logs={name: MemoryLog() for name in parties if name != "party1"})
-    own = vertical_run.own_sets
-    monkeypatch.setattr(
-        vertical_run, "own_sets", lambda plan, a, *more: own(plan, with_(a, keeps=places["party1"]), *more)
-    )
+    own = own_rows.own_sets
+    monkeypatch.setattr(own_rows, "own_sets", lambda plan, a, *more: own(plan, with_(a, keeps=places["party1"]), *more))
     return fed
 
 

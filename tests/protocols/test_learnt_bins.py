@@ -10,7 +10,7 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import RunError
 from hedgerow.protocols.driver import run
-from hedgerow.protocols.vertical.leakage import LearntBins
+from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
 
 N = 1500
@@ -125,7 +125,7 @@ def test_the_shares_are_right_for_a_column_that_is_nearly_always_the_same(monkey
     both, true = [t.sides_and_sums for t in learnt.told()], measured(learnt, fed, learnt.by_both)
     assert right(learnt, fed, learnt.by_both).all()
     assert both == pytest.approx(true, abs=0.03)
-    monkeypatch.setattr("hedgerow.protocols.vertical.leakage.FITS", 1)
+    monkeypatch.setattr("hedgerow.protocols.leakage.FITS", 1)
     assert learnt.told()[1].sides_and_sums > true[1] + 0.04, "without a fit it is off"
 
 
@@ -160,7 +160,7 @@ def test_the_note_changes_nothing_in_the_model_and_outlives_a_file(deep):
 
 
 def test_of_a_large_table_some_rows_are_looked_at(deep, monkeypatch):
-    monkeypatch.setattr("hedgerow.protocols.vertical.leakage.MOST_CELLS", 40_000)
+    monkeypatch.setattr("hedgerow.protocols.leakage.MOST_CELLS", 40_000)
     fed, _, learnt = noted()
     assert 500 < len(learnt.rows) < N
     assert right(learnt, fed, learnt.by_both).all()

@@ -11,7 +11,7 @@ from hedgerow import _native
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.trees.local import LocalRows
 
@@ -168,3 +168,24 @@ def test_whole_trees_are_grown_from_a_table_here_only():
     fed = Held(HalvedTable, two_class(3), method="bagging", protection="plain")
     with pytest.raises(ParameterError, match="rows lie elsewhere"):
         fed.model()
+
+
+class LooseTable(HalvedTable):
+    """The sabotage: rows that give their sums as if a kernel had hidden them."""
+
+    def binned(self, *told):
+        made = super().binned(*told)
+
+        def after(forest):
+            rows = made(forest)
+            taken = rows.taken
+            rows.taken = lambda *found: taken(*found).astype(np.uint64)
+            return rows
+
+        return after
+
+
+@pytest.mark.parametrize("more", [{}, {"protection": "plain"}, {"party_share": 0.67, "allow_two": True}])
+def test_own_sums_that_look_hidden_do_not_leave(more):
+    with pytest.raises(PrivacyError, match="not ready to leave in this way"):
+        Held(LooseTable, two_class(3), **more).model()

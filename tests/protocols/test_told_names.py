@@ -10,7 +10,7 @@ from federated import TINY, same, vertical
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor import messages as m
 from hedgerow.errors import PolicyError, ProtocolError
-from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical import schema
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.folder.manifest import names_told
 
@@ -58,20 +58,20 @@ def test_names_that_do_not_fit_the_columns_are_refused(names):
     fed.model()
     (answer,) = (one.message for one in fed.of("NamedColumns"))
     with pytest.raises(ProtocolError, match="Party 'party3' described columns that cannot be"):
-        vertical_run._check_columns("party3", msgspec.structs.replace(answer, names=names))
+        schema._check_columns("party3", msgspec.structs.replace(answer, names=names))
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_party_cannot_describe_more_bins_than_there_is_memory_for(more):
     """A message of some megabytes would else take gigabytes of the active party's memory."""
-    n = vertical_run.MOST_TOLD_BINS // 256
+    n = schema.MOST_TOLD_BINS // 256
     n_values = np.full(n + more, 256)
     none = np.zeros(n + more, np.bool_)
     if more:
         with pytest.raises(ProtocolError, match="Party 'party3' described columns of more than"):
-            vertical_run._check_columns("party3", m.OwnColumns(n_values, none, none))
+            schema._check_columns("party3", m.OwnColumns(n_values, none, none))
     else:
-        vertical_run._check_columns("party3", m.OwnColumns(n_values, none, none))
+        schema._check_columns("party3", m.OwnColumns(n_values, none, none))
 
 
 def test_the_manifest_says_who_told_names():

@@ -15,7 +15,7 @@ from hedgerow.errors import PrivacyError, RunError
 from hedgerow.protocols.session.journal import MOST_TIMES, Journal
 from hedgerow.protocols.session.owner_ledger import WRONG, Ledger
 from hedgerow.protocols.vertical import passive as passive_side
-from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical import prepare as own_rows
 from hedgerow.run.folder import restart
 from hedgerow.run.folder.folder import open_folder
 from hedgerow.run.folder.manifest import About
@@ -265,7 +265,7 @@ def stopped_once(monkeypatch, where, name, who=None):
 def test_a_party_that_leaves_out_rows_after_an_alignment_is_gone_on_with(tmp_path, made, monkeypatch, words):
     """The active party, too, was bound to how many rows everyone had."""
     world = Scattered(tmp_path, made)
-    assert stopped_once(monkeypatch, vertical_run, "prepare") == []
+    assert stopped_once(monkeypatch, own_rows, "prepare") == []
     run(world, ALLOWED, PASSIVE)
     rows = (tmp_path / "bob.csv").read_text().splitlines()
     (tmp_path / "bob.csv").write_text("\n".join(rows[:-10]) + "\n")

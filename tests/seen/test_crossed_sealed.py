@@ -9,7 +9,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey, LatticeSecretKey
 from hedgerow.privacy.unencrypted.cipher import Unencrypted
-from hedgerow.protocols.opener import leader, relay, sender
+from hedgerow.protocols.opener import relay, relayed_group, sender
 from hedgerow.protocols.opener.packing import SealedVector, word_bits
 from hedgerow.protocols.opener.relay import Relay
 from opener_view import LimbedVector, opener_view
@@ -65,7 +65,7 @@ def test_no_sum_and_no_party_s_part_of_one_stands_in_any_frame(sums):
 
 def test_sums_that_are_not_encrypted_are_found(sums, monkeypatch):
     """The sabotage: a cipher that seals nothing."""
-    for module in (relay, leader, sender):
+    for module in (relay, relayed_group, sender):
         monkeypatch.setattr(module, "cipher_of", lambda plan: Unencrypted())
     assert found(run(), sums) > 10
 

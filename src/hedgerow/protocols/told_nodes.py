@@ -59,6 +59,8 @@ class ToldNodes(NamedTuple):
 
         A step that cannot be is refused with its sentence in `wrong`, and changes nothing.
         """
+        if cuts is not None and len(cuts.child) > self.n_lowest:  # before memory is taken for their children
+            raise ProtocolError(wrong[NODE])
         most, status, sizes = self.most + (0 if cuts is None else 2 * len(cuts.child)), self.status, self.sizes.copy()
         more = np.zeros((len(sizes), most if most >= status.shape[1] else 0), np.uint8)
         status = np.concatenate([status, more], axis=1)

@@ -8,28 +8,42 @@ Sees in the clear.  Driver, and in `sequential` the parties that follow: each pa
                     over few rows of one party.  This is a baseline of the literature, not a protection.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Never
 
 import numpy as np
 
-from hedgerow.corridor.messages import Agree, AskTrees, Done, Farewell, OwnTrees
+from hedgerow.corridor.messages import Agree, AskTrees, Done, Facts, Farewell, OwnTrees
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.model.model import Model
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.columns import Common, assemble, loss_of
+from hedgerow.protocols.horizontal.attempt import attempt
 from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.horizontal.schema import SchemaTable
-from hedgerow.protocols.session.group import PartyGroup
+from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import Table
+from hedgerow.protocols.state import Drive, Progress
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.losses import Loss
 
 
-def grow(group: PartyGroup, shared: Common) -> Model:
+class WholeTreesRun(Drive):
     """The driver's side: one model of everybody's trees."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:
+        """What becomes known to the driver: what `columns` says, and every party's trees."""
+        return attempt(self.progress, group, facts, partial(_grown, group))
+
+
+def _grown(group: SummingGroup, shared: Common) -> Model:
     plan, loss = group.plan, loss_of(group.plan, shared.classes)
     base, forest = (_in_turn if plan.method.in_turn else _bagged)(group, shared, loss)
     return assemble(plan, shared, base, forest)
@@ -39,7 +53,7 @@ def _opened(answer: OwnTrees, shared: Common, loss: Loss) -> tuple[float, Forest
     return answer.base, forest_of(answer.forest, shared.columns, loss.n_trees)
 
 
-def _bagged(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
+def _bagged(group: SummingGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
     """The mean of the parties' models: every leaf divided by their number (a random forest's trees as they are)."""
     n_rounds = group.plan.params.n_estimators
     answers = group.tell(AskTrees(0, n_rounds, None, trees_of(Forest.empty())), OwnTrees)
@@ -57,7 +71,7 @@ def _shifted(forest: Forest, by: float) -> np.ndarray[tuple[int], np.dtype[np.fl
     return np.where(forest.columns < 0, forest.values + np.float32(by), forest.values).astype(np.float32)
 
 
-def _in_turn(group: PartyGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
+def _in_turn(group: SummingGroup, shared: Common, loss: Loss) -> tuple[float, Forest]:
     """Each party in turn adds its share of the rounds to the forest so far."""
     if group.plan.params.average:
         raise ParameterError(

@@ -66,16 +66,27 @@ class PendingSums(NamedTuple):
     noise: Noise | None = None
     """Of the sums and of the words behind them."""
 
+    @property
+    def by_kernel(self) -> bool:
+        """Whether the kernel that sums the rows makes the words ready to leave too."""
+        return self.gives and self.rows.one_step and (self.pads is not None or self.noise is not None)
+
     def leaving(self) -> tuple[NDArray[np.int64], masks.PadKeys | None, Noise | None] | None:
         """What the sums leave with where the kernel that makes them hides them too, so that no others exist here."""
-        if not self.gives or not self.rows.one_step or (self.pads is None and self.noise is None):
+        if not self.by_kernel:
             return None
         return self.beside, None if self.pads is None else masks.keys(self.pads), self.noise
 
     def part(self, found: Sequence[Taken]) -> Part:
-        """What the party says, once its steps were taken. Words that the kernel made ready to leave are unsigned."""
+        """What the party says, once its steps were taken. Words that the kernel made ready to leave are unsigned.
+
+        Rows may be held by other code than ours, so words of the wrong kind, which could be own sums that would leave
+        as they are, stop the run.
+        """
         words = self.rows.taken(self.steps, found)
-        if words.dtype.kind == "u":
+        if words.dtype != (np.uint64 if self.by_kernel else np.int64) or (self.by_kernel and len(self.steps) != 1):
+            raise PrivacyError("A party's rows give sums that are not ready to leave in this way; the run stops.")
+        if self.by_kernel:
             return MaskedSums(words) if self.pads is not None else PlainSums(words.view(np.int64))
         if not self.gives:
             return Done()

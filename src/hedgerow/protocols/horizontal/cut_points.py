@@ -16,7 +16,6 @@ Sees in the clear.  Driver: over all parties together the number of rows per pre
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +28,13 @@ from hedgerow.model.prepare import n_categories
 from hedgerow.protocols.columns import Common
 from hedgerow.protocols.horizontal.counts import LABEL, MOST_AT_ONCE, VALID_LABEL, VALID_WEIGHT, WEIGHT
 from hedgerow.protocols.secure_sum import SummingGroup
+from hedgerow.protocols.state import Start
 from hedgerow.trees import fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
 from hedgerow.trees.losses import LabelFacts, Loss
 
 DAMAGED = "Sums over all parties are no numbers of rows: some party's part is damaged."
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """All that is fixed before the first tree."""
-
-    facts: LabelFacts
-    valid_facts: LabelFacts
-    base: float
-    grid: Grid
 
 
 def start(group: SummingGroup, shared: Common, loss: Loss) -> Start:

@@ -20,6 +20,31 @@ from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 from hedgerow.trees.watched_metrics import Metric
 
 
+class RoundLosses:
+    """The parties that the run went on without, and in which round."""
+
+    def __init__(self, group: SummingGroup) -> None:
+        self.group = group
+        self.all: list[tuple[int, frozenset[str]]] = []
+        self.keep: Callable[[], None] = lambda: None
+        """Called when the run goes on without parties, before the others hear of it."""
+        self._n_kept = 0
+
+    def note(self, round_: int) -> None:
+        """Those that the group has lost since were lost in this round."""
+        self.all += [(round_, parties) for parties in self.group.lost[len(self.all) :]]
+
+    def keep_new(self) -> None:
+        """Those that are not kept yet."""
+        if len(self.all) > self._n_kept:
+            self.leave_to_trees()
+            self.keep()
+
+    def leave_to_trees(self) -> None:
+        """They are kept when the trees of the round are."""
+        self._n_kept = len(self.all)
+
+
 class HorizontalRows:
     """The driver's side: rows it never sees, reached through the group of parties."""
 
@@ -28,24 +53,17 @@ class HorizontalRows:
 
     def __init__(self, group: SummingGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:
         self.group, self.width, self.n_trees = group, int(grid.offsets[-1]) + 1, n_trees
-        # Many attributes: a round's place, who is lost and what waits to be said change together, step by step.
         self.round, self.level, self.cuts = -1, 0, NO_CUTS
         self.parties: tuple[int, ...] = ()
         """Those that the sums of the round are over."""
-        self.counted = group.plan.params.min_child_rows > 1
         self.n_metric = metric.n_sums if metric is not None else 0
-        self.clipped = 0
-        self.lost: list[tuple[int, frozenset[str]]] = []
-        """Rounds in which parties were lost and the run went on."""
+        self.clipped, self.losses = 0, RoundLosses(group)
         self.closed = False
         """Whether the round was closed early, so that it cannot be grown again."""
-        self.keep_losses: Callable[[], None] = lambda: None
-        """Called when the run goes on without parties, before the others hear of it."""
         self.keep_finished: Callable[[], None] = lambda: None
         """Called when everybody has the values of a round that ended in the next one's first request."""
         self.ending: FinishRound | None = None
         """The end of a round, until the next request takes it along."""
-        self._n_kept = 0
         self._metric_sums = np.empty(0, np.int64)
         self._counts = np.empty((0, self.width), np.int64)
 
@@ -60,8 +78,8 @@ class HorizontalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known to the driver: the sums over all parties at these nodes."""
-        n_words = len(nodes.tree) * self.width
-        words = self._opened(AskHistograms, nodes, n_words * (3 if self.counted else 2))
+        n_words, counted = len(nodes.tree) * self.width, self.group.plan.params.min_child_rows > 1
+        words = self._opened(AskHistograms, nodes, n_words * (3 if counted else 2))
         self._counts = words[2 * n_words :].reshape(-1, self.width)
         return words[: 2 * n_words].reshape(len(nodes.tree), self.width, 2)
 
@@ -86,15 +104,16 @@ class HorizontalRows:
                 self._go_on(loss)
                 if self.level:
                     self.level += 1  # those that remain have answered this step
-                    self.closed, self._n_kept = True, len(self.lost)  # kept with the trees
+                    self.closed = True
+                    self.losses.leave_to_trees()
                     raise NoMoreSums from None
                 # Nothing of this round was opened yet, so it begins anew for those of its parties that remain.
                 self.parties = tuple(p for p in self.parties if p in self.group.numbers)
                 if len(self.parties) < (FEWEST_MASKED if self.group.plan.only_sums else 1):
                     raise
-                self._keep_losses()
+                self.losses.keep_new()
                 continue
-            self._note_losses()
+            self.losses.note(self.round)
             self.level += 1
             self.cuts = NO_CUTS
             return words
@@ -122,21 +141,13 @@ class HorizontalRows:
         if not self.group.goes_on(loss):
             raise loss
         self.group.lose(loss.parties)
-        self._note_losses()
-
-    def _keep_losses(self) -> None:
-        if len(self.lost) > self._n_kept:
-            self._n_kept = len(self.lost)
-            self.keep_losses()
-
-    def _note_losses(self) -> None:
-        self.lost += [(self.round, parties) for parties in self.group.lost[len(self.lost) :]]
+        self.losses.note(self.round)
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Everyone present adds the values; what becomes known: the metric's sums over all validation rows."""
         listed = NodeList(leaves.tree, leaves.node)
         while True:
-            self._keep_losses()
+            self.losses.keep_new()
             present = self.group.numbers
             request = FinishRound(self.round, self.level, present, listed, values)
             if self.group.plan.joins_rounds:
@@ -147,7 +158,7 @@ class HorizontalRows:
             except PartyLost as loss:
                 self._go_on(loss)
                 continue
-            self._note_losses()
+            self.losses.note(self.round)
             self.clipped += int(words[0])
             self._metric_sums = words[1:]
             return

@@ -8,10 +8,10 @@ from hedgerow.data.table import Column
 from hedgerow.model.model import Model
 from hedgerow.model.prepare import growth_of, scales_of
 from hedgerow.protocols.columns import Common, assemble, loss_of
-from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.driver import HorizontalRows
 from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
 from hedgerow.protocols.secure_sum import SummingGroup
+from hedgerow.protocols.state import Start
 from hedgerow.trees.boost import Boosted, Callback, Kept, Stopping, boost
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import LabelFacts, Loss
@@ -55,19 +55,20 @@ def boosted(
     loss: Loss,
     start: Start,
     threads: int,
+    *,
     callbacks: Sequence[Callback],
-    so_far: tuple[Forest | None, tuple[float, ...]],
-    kept: Kept | None,
+    before: Forest,
+    history: tuple[float, ...],
     before_values: Callable[[Forest], None],
+    kept: Kept | None = None,
 ) -> Boosted:
-    """Grow the plan's trees after those there are; see `boost` for what is called along the way."""
+    """Grow the plan's trees after those before; see `boost` for what is called along the way."""
     plan = rows.group.plan
     params = plan.params
     scales = scales_of(loss, start.facts, start.base, params)
     growth = growth_of(start.grid, params, scales, threads)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
-    start_forest, resumed = so_far
     done = boost(
         rows,
         growth,
@@ -76,8 +77,8 @@ def boosted(
         loss.n_trees,
         stopping,
         callbacks=callbacks,
-        start=start_forest,
-        resumed=resumed,
+        start=before if before.n_trees else None,
+        resumed=history,
         kept=kept,
         before_values=before_values,
     )

@@ -8,143 +8,22 @@ Sees in the clear.  The sums over all parties, from which it chooses. It gives a
 """
 
 import weakref
-from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from threading import Thread
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import (
-    Answer,
-    AskHistograms,
-    Begin,
-    GoOn,
-    Lead,
-    Led,
-    PassSum,
-    Request,
-    RoundGrown,
-    ToEveryParty,
-)
-from hedgerow.corridor.wire import MOST_SMALL, decode_request, encode
-from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.corridor.messages import Answer, Begin, GoOn, Lead, Led, PassSum, RoundGrown
+from hedgerow.corridor.wire import decode_request
+from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.privacy.additive import SecretKey
 from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal import cut_points
 from hedgerow.protocols.horizontal.prepare import forest_of, trees_of
 from hedgerow.protocols.horizontal.train import begin_of, boosted, rows_of, start_of
-from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, signed
-from hedgerow.protocols.secure_sum import SummingGroup
+from hedgerow.protocols.opener.relayed_group import RelayedGroup, RequestTurns
 from hedgerow.trees.boost import Round
 from hedgerow.trees.forest import Forest
-
-
-class _Left(BaseException):
-    """Nobody waits for the work any more."""
-
-
-class RequestTurns:
-    """Work that hands out answers and waits for the next request after each; its last answer is what it returns."""
-
-    def __init__(self, work: Callable[["RequestTurns"], Answer]) -> None:
-        self._requests: SimpleQueue[Request | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | BaseException] = SimpleQueue()
-        self._thread = Thread(target=self._run, args=(work,), daemon=True)
-        self.ended = False
-
-    def _run(self, work: Callable[["RequestTurns"], Answer]) -> None:
-        try:
-            last: Answer | BaseException = work(self)
-        except _Left:
-            return
-        except BaseException as error:  # raised where the work's answer is awaited
-            last = error
-        self.ended = True
-        self._answers.put(last)
-
-    def take(self, answer: Answer) -> Request:
-        """From inside the work: hand out an answer, and wait."""
-        self._answers.put(answer)
-        request = self._requests.get()
-        if request is None:
-            raise _Left
-        return request
-
-    def first(self) -> Answer:
-        """Begin the work; its first answer."""
-        self._thread.start()
-        return self._next()
-
-    def hand(self, request: Request) -> Answer:
-        """Go on with a request; the next answer."""
-        if self.ended:
-            raise ProtocolError("The driver goes on with a run that has ended.")
-        self._requests.put(request)
-        return self._next()
-
-    def _next(self) -> Answer:
-        answer = self._answers.get()
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    def leave(self) -> None:
-        """End the work where it waits."""
-        self._requests.put(None)
-
-
-class RelayedGroup(SummingGroup):
-    """All parties, asked through the driver; what comes back is opened here."""
-
-    def __init__(self, plan: Plan, present: Sequence[int], sign: Callable[[bytes, bytes], bytes], threads: int) -> None:
-        self.plan, self.present, self.lost = plan, tuple(plan.names[i] for i in present), []
-        self.sign, self.threads, self.cipher = sign, threads, cipher_of(plan)
-        self.turns: RequestTurns | None = None
-        self.own_secret: SecretKey | None = None
-        self.said = b""
-        """The request that waits for its sum."""
-        self.most_bytes = MOST_SMALL
-        """What that sum may have."""
-
-    def opened_sum(self, request: Request, n_words: int, parties: Sequence[int]) -> NDArray[np.int64]:
-        """What becomes known here: the sum over these parties. If a part is missing, nothing."""
-        if self.own_secret is None or (isinstance(request, AskHistograms) and request.level == 0):
-            self.own_secret = self.cipher.new_key(self.threads, rows=False)
-            key = self.own_secret.public.encode()
-        else:
-            key = b""
-        vector = SealedVector.of(self.plan, request, n_words)
-        self.most_bytes = min(max(MOST_SMALL, vector.most_bytes(added=True)), MOST_BYTES)
-        passed = self._say(request, key, n_words)
-        lost = frozenset(self.plan.names[i] for i in passed.lost)
-        if lost & {self.plan.names[i] for i in parties}:
-            raise PartyLost(f"{', '.join(sorted(lost))} is lost.", lost)
-        if lost:
-            self.lose(lost)
-        return vector.open(self.own_secret, passed.sealed_sum)
-
-    def say(self, request: Begin) -> None:
-        """Tell everybody; nothing comes back."""
-        self._say(request, b"", 0)
-
-    def _say(self, request: Request, key: bytes, n_words: int) -> PassSum:
-        if self.turns is None:
-            raise ProtocolError("The opener is not leading.")
-        self.said = encode(request)
-        passed = self.turns.take(ToEveryParty(self.said, key, self.sign(self.said, key), n_words))
-        if not isinstance(passed, PassSum) or any(not 0 <= i < len(self.plan.names) for i in passed.lost):
-            raise ProtocolError("The driver does not tell what came of the opener's request.")
-        return passed
-
-    def goes_on(self, loss: PartyLost) -> bool:  # noqa: ARG002  # the driver has asked whether they are really gone
-        """Whether all have agreed to go on without the lost parties."""
-        return self.plan.goes_on
 
 
 class OpenerDriver:
@@ -210,7 +89,7 @@ def _led(group: RelayedGroup, turns: RequestTurns, lead: Lead, shared: Common) -
             raise ProtocolError("The driver does not tell whether to go on after a round.")
         return told.stop
 
-    def sealed(new: Forest) -> None:
+    def before_values(new: Forest) -> None:
         grown[0] = new
         if rows.closed:  # the sums it was grown from cannot be had again
             hand_out(False, None, None)
@@ -218,10 +97,19 @@ def _led(group: RelayedGroup, turns: RequestTurns, lead: Lead, shared: Common) -
     def keep_losses() -> None:
         hand_out(False, None, None)  # the driver keeps who is left, and the trees if they are complete
 
-    rows.keep_losses = keep_losses
+    rows.losses.keep = keep_losses
 
     def after_round(told: Round) -> bool:
         return hand_out(True, told.value, told.best)
 
-    before = (trees if trees.n_trees else None, tuple(lead.history.tolist()))
-    return Led(boosted(rows, loss, start, group.threads, [after_round], before, None, sealed).forest.n_trees)
+    done = boosted(
+        rows,
+        loss,
+        start,
+        group.threads,
+        callbacks=[after_round],
+        before=trees,
+        history=tuple(lead.history.tolist()),
+        before_values=before_values,
+    )
+    return Led(done.forest.n_trees)

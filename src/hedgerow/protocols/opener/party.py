@@ -32,11 +32,13 @@ class OpenerParty:
         """How sums leave in this attempt."""
         self.leading: OpenerDriver | None = None
         """The opener's own work in this attempt; None at every other party."""
+        self.greatest_sum = 0
+        """Bytes of the greatest sum that was waited for; its request may come a second time."""
 
     @property
     def most_bytes(self) -> int:
-        """The bytes that the next request may have; at the opener, as many as the sum that it waits for."""
-        return max(self.rows_party.most_bytes, 0 if self.leading is None else self.leading.group.most_bytes)
+        """The bytes that the next request may have; at the opener, as many as the greatest sum that it waited for."""
+        return max(self.rows_party.most_bytes, self.greatest_sum)
 
     def stop(self) -> None:
         """No more steps in this attempt."""
@@ -69,13 +71,16 @@ class OpenerParty:
         """As the opener: choose. What becomes known to the driver: the choices."""
         if self.leading is None:
             raise ProtocolError("The driver lets a party choose that is not the opener.")
-        if not isinstance(request, m.Lead):
-            return self.leading.go_on(request)
-        own = self.rows_party.schema.own
-        shared = Common(own.columns, tuple(own.classes), "", request.weighted, request.validated)
-        if request.begin and self.context.owner.log is not None:
-            self._check_begin(request.begin)
-        return self.leading.begin(request, shared)
+        if isinstance(request, m.Lead):
+            own = self.rows_party.schema.own
+            shared = Common(own.columns, tuple(own.classes), "", request.weighted, request.validated)
+            if request.begin and self.context.owner.log is not None:
+                self._check_begin(request.begin)
+            reply = self.leading.begin(request, shared)
+        else:
+            reply = self.leading.go_on(request)
+        self.greatest_sum = max(self.greatest_sum, self.leading.group.most_bytes)
+        return reply
 
     def _check_begin(self, frame: bytes) -> None:
         """As the opener: go on only after cut points that this party has chosen itself."""

@@ -5,7 +5,7 @@ Sees in the clear.  Whatever the parties answer; what that is, each conversation
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, Request
@@ -17,13 +17,16 @@ ROOM = 4096
 """Bytes an answer may have beside its words."""
 
 A = TypeVar("A", bound=Answer)
+Kind = type[A] | tuple[type[A], ...]
 
 
-def expected(answer: Answer, kind: type[A], party: str) -> A:
-    """The answer of a party, if it is of the kind that was asked for."""
-    if not isinstance(answer, kind):
-        raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where {kind.__name__} was asked for.")
-    return answer
+def expected(answer: Answer, kind: Kind[A], party: str) -> A:
+    """The answer of a party, if it is of the very kind that was asked for, or of one of them; `Answer`: of any."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if type(answer) not in kinds and Answer not in kinds:
+        wanted = " or ".join(one.__name__ for one in kinds)
+        raise ProtocolError(f"Party {party!r} answered {type(answer).__name__} where {wanted} was asked for.")
+    return cast(A, answer)
 
 
 @contextmanager
@@ -48,11 +51,11 @@ class PartyGroup:
         """Who is present, by number in the plan."""
         return tuple(i for i, name in enumerate(self.plan.names) if name in self.present)
 
-    def tell(self, request: Request, expect: type[A], most_bytes: int = MOST_SMALL) -> dict[str, A]:
+    def tell(self, request: Request, expect: Kind[A], most_bytes: int = MOST_SMALL) -> dict[str, A]:
         """Everyone's answer to the same request, of the kind that is expected."""
         return self.ask(dict.fromkeys(self.present, request), expect, most_bytes)
 
-    def ask(self, requests: Mapping[str, Request], expect: type[A], most_bytes: int = MOST_SMALL) -> dict[str, A]:
+    def ask(self, requests: Mapping[str, Request], expect: Kind[A], most_bytes: int = MOST_SMALL) -> dict[str, A]:
         """Each party's answer to its own request, of the kind that is expected; the others do not hear it."""
         answers, loss = self._asked(requests, most_bytes)
         if loss is not None:

@@ -44,6 +44,16 @@ class Owner:
 
 
 @dataclass(frozen=True, eq=False)
+class Active:
+    """The party that has the labels of a vertical run, and drives."""
+
+    own_table: Table
+    own_valid: Table | None = None
+    keeps: PlaceStore | None = None
+    """Where it keeps which of its rows are common."""
+
+
+@dataclass(frozen=True, eq=False)
 class PartyContext:
     """What a role has from the moment that its party consents to a plan, whatever attempts are made."""
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.corridor.messages import (
+    AllowedSums,
     AskSealedSums,
     AskSides,
     BeginSealed,
@@ -173,7 +174,8 @@ class VerticalRows:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         nodes = Nodes(request.nodes.tree, request.nodes.node)
         most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
-        answers = self.group.ask(dict.fromkeys(self.now.asked, request), SealedSums, most_bytes)
+        kind = AllowedSums if self.params.min_child_rows > 1 else SealedSums
+        answers = self.group.ask(dict.fromkeys(self.now.asked, request), kind, most_bytes)
         self.allowed.hear(nodes, answers)
         if plan is None:
             return {}

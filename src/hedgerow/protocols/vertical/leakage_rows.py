@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import PartyLost
+from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.vertical.active import VerticalRows
-from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.splits import Cuts, Nodes
 

@@ -23,18 +23,11 @@ class VerticalParty:
     """Answers what the active party asks of columns."""
 
     def __init__(self, context: PartyContext) -> None:
-        self.context = context
-        owner, counts = context.owner, Counts(context.journal, context.ledger)
-        self.side = PassiveSide(
-            owner.name, context.plan, owner.policy, counts, context.threads, owner.keeps, owner.durable
-        )
+        self.context, self.side = context, PassiveSide(context)
         self.sets: OwnSets | None = None
         """The own rows, where they are aligned privately."""
-
-    @property
-    def most_bytes(self) -> int:
-        """The bytes that the next request may have."""
-        return self.side.most_bytes
+        self.most_bytes = self.side.most_bytes
+        """What the next request may have: told after each answer, because the transport asks at any time."""
 
     def stop(self) -> None:
         """A passive party stops by refusing; it shares no masks."""
@@ -67,7 +60,8 @@ class VerticalParty:
     def _answer(self, request: m.Request, _: bytes) -> m.Answer:
         self.context.ledger.check_guesses()
         tables = self._own_tables() if self.sets is None else self.sets.tables
-        reply = self.side.answer(request, tables, self.context.keep_model)
+        reply = self.side.answer(request, tables)
         if self.sets is not None and isinstance(request, m.AskColumns):
             self.sets.close()
+        self.most_bytes = self.side.most_bytes
         return reply

@@ -8,29 +8,25 @@ Gives away only what `messages` lists; how many sums and sides is in the party's
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from typing import Literal
 
 import msgspec
 
-from hedgerow.agreement.plan import Plan
-from hedgerow.agreement.policy import Policy
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import MOST_SMALL, encode
-from hedgerow.data.table import Table
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.protocols.align.lists import Counts, Tables
+from hedgerow.protocols.align.lists import Tables
 from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.session.owner import PartyContext
 from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.vertical.disclosures import GAVE, DisclosureCounter, Given, Terms
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
-from hedgerow.protocols.vertical.kept_cuts import CutStore, grid_digest
+from hedgerow.protocols.vertical.kept_cuts import grid_digest
 from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
 from hedgerow.protocols.vertical.passive_run import PassiveRun
 from hedgerow.protocols.vertical.passive_table import PassiveTable
-from hedgerow.trees.bins import Grid
 
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
 
@@ -41,12 +37,9 @@ Answers = PassiveRows | HiddenPassiveRows
 class PassiveSide:
     """A passive party's answers; `rows` are there once the active party has asked for columns."""
 
-    def __init__(
-        self, name: str, plan: Plan, policy: Policy, counts: Counts, threads: int, keeps: CutStore | None, durable: bool
-    ) -> None:
-        self.name, self.plan, self.policy = name, plan, policy
-        self.journal, self.ledger = counts
-        self.threads, self.keeps, self.durable = threads, keeps, durable
+    def __init__(self, context: PartyContext) -> None:
+        self.context, self.plan, self.policy = context, context.plan, context.owner.policy
+        self.journal, self.ledger = context.journal, context.ledger
         self.rows: Answers | None = None
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
@@ -56,8 +49,8 @@ class PassiveSide:
         """The bytes the next request may have: how much can be sealed in it is known."""
         return MOST_SMALL if self.rows is None else min(MOST_SMALL + self.rows.most_request, MOST_BYTES)
 
-    def answer(self, request: m.Request, tables: Tables, keep: Callable[[bytes], None] | None) -> m.Answer:
-        """What the plan allows of a party that has these rows; its part of the model goes to `keep`."""
+    def answer(self, request: m.Request, tables: Tables) -> m.Answer:
+        """What the plan allows of a party that has these rows."""
         if isinstance(request, m.AskColumns):
             return self._columns(request, tables)
         rows = self.rows
@@ -71,9 +64,9 @@ class PassiveSide:
             return rows.end(request)
         if isinstance(request, m.KeepPart):
             self.journal.settle(MODEL, hashlib.sha256(request.model.encode()).digest())
-            if keep is not None:
-                part = rows.run.part(request, self.name, tables[0].columns, rows.hides)
-                keep(parts.encoded(part))
+            if self.context.keep_model is not None:
+                part = rows.run.part(request, self.context.owner.name, tables[0].columns, rows.hides)
+                self.context.keep_model(parts.encoded(part))
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
@@ -87,23 +80,23 @@ class PassiveSide:
             )
         rows = self.rows
         if rows is None:
-            rows = self.rows = self._begun(own, valid)
+            rows = self.rows = self._begun(tables)
         columns = rows.run.table.describe()
         if self.policy.tell_columns == "codes":
             return columns
         return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
 
-    def _begun(self, own: Table, valid: Table | None) -> Answers:
+    def _begun(self, tables: Tables) -> Answers:
         """The own rows, binned; what was given before is in the log."""
         terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
-        table = PassiveTable.of(self.plan, own, valid, self.threads, terms.bin_rows)
-        run = PassiveRun(table, terms, given, self.keeps)
-        self._check_grid(table.grid)
+        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows)
+        run = PassiveRun(table, terms, given, self.context.owner.keeps)
+        self._check_grid(table)
         return HiddenPassiveRows(run) if self.plan.method.hidden_rows else PassiveRows(run)
 
-    def _check_grid(self, grid: Grid) -> None:
+    def _check_grid(self, table: PassiveTable) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""
-        digest = grid_digest(grid)
+        digest = grid_digest(table.grid)
         if self.journal.differs(GRID, digest):
             raise DataError(
                 "This party's cut points are not those with which the run began; put its table and its policy "
@@ -115,7 +108,7 @@ class PassiveSide:
         """What the plan and the own policy hold the active party to."""
         return Terms(
             asked=self._is_asked,
-            shrinks=self._goes_on,
+            shrinks=self.plan.goes_on,
             fewest_rows=self.policy.min_child_rows,
             most_trees=self._most_trees,
             bin_rows=self.policy.min_bin_rows,
@@ -130,13 +123,9 @@ class PassiveSide:
         classes = self.policy.most_classes if self.plan.goal.objective is None else 1
         return classes if classes > 2 else 1
 
-    @property
-    def _goes_on(self) -> bool:
-        return self.plan.goes_on
-
     def _is_asked(self, round_: int) -> bool:
         present = [self.plan.names[number] for number in self.present]
-        return self.name in asked(self.plan, round_, present)
+        return self.context.owner.name in asked(self.plan, round_, present)
 
     def _given(self, what: Literal["sums", "sides", "bits"]) -> int:
         """Sums that this party gave in this run before, sides that it told, or bits of sums, by its log."""
@@ -146,7 +135,7 @@ class PassiveSide:
     def _begin(self, rows: Answers, request: m.BeginSealed) -> m.Done:
         """The sizes of a run stay, whatever process hears them; where parties may be lost, `rows` lets them shrink."""
         digest = hashlib.sha256(encode(msgspec.structs.replace(request, done=0))).digest()
-        if not self._goes_on and self.journal.differs(SIZES, digest):
+        if not self.plan.goes_on and self.journal.differs(SIZES, digest):
             raise ProtocolError("The active party changes the sizes of the run in its middle.")
         if request.n_trees > self._most_trees:
             raise PolicyError(
@@ -154,13 +143,13 @@ class PassiveSide:
                 f"policy allow {self._most_trees} (most_classes)."
             )
         done = rows.begin(request)
-        if not self._goes_on:
+        if not self.plan.goes_on:
             self.journal.settle(SIZES, digest)
         return done
 
     def _give(self, rows: Answers, request: Giving) -> m.Answer:
         """Sealed sums, or sides; how many is noted before they leave, so that a process after this one counts on."""
-        gave = DisclosureCounter(rows.run.given, self.journal, self.durable)
+        gave = DisclosureCounter(rows.run.given, self.journal, self.context.owner.durable)
         rows.run.on_counted = gave.begin
         reply = rows.answer(request)
         gave.finish()

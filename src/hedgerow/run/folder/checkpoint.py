@@ -24,9 +24,8 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin, Trees
 from hedgerow.errors import ProtocolError, RunError
 from hedgerow.protocols.columns import Common, loss_of
-from hedgerow.protocols.driver import State
-from hedgerow.protocols.horizontal.cut_points import Start
 from hedgerow.protocols.horizontal.prepare import forest_of, grid_of, trees_of
+from hedgerow.protocols.state import Start, State
 from hedgerow.run.folder.private_state import keep_learnt, keep_scores, read_learnt, read_scores
 from hedgerow.storage.append_only import appended, records_of
 from hedgerow.storage.audit import AuditLog

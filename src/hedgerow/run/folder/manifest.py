@@ -13,7 +13,7 @@ from hedgerow.agreement.options import Method, Vertical
 from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
 from hedgerow.protocols.align.progress import learnt
-from hedgerow.protocols.driver import State
+from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.disclosures import GAVE
 from hedgerow.run.folder.differences import differences
 from hedgerow.storage.audit import Line

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import RunError
+from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.vertical.kept_cuts import OwnCuts
-from hedgerow.protocols.vertical.leakage import LearntBins
 from hedgerow.storage.append_only import appended, records_of
 from hedgerow.storage.atomic import write_whole
 from hedgerow.trees.splits import Cuts, Nodes

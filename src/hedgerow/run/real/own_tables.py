@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.protocols.vertical.train import Active
+from hedgerow.protocols.session.owner import Active
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, Source
 from hedgerow.run.folder.private_state import PlacesFile

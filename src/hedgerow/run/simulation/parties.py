@@ -8,9 +8,9 @@ from hedgerow.corridor.wire import Listener
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
 from hedgerow.protocols.align.lists import PlaceStore
-from hedgerow.protocols.driver import State
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
+from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.kept_cuts import CutStore
 from hedgerow.trees.boost import Callback
 

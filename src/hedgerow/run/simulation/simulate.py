@@ -13,7 +13,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols.driver import Driver, State, run
 from hedgerow.protocols.horizontal.batch import Begun, worked_out
 from hedgerow.protocols.party import Owner, Party
-from hedgerow.protocols.vertical.train import Active
+from hedgerow.protocols.session.owner import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.simulation.parties import Simulation
 from hedgerow.run.simulation.party_tables import note_ids

@@ -10,6 +10,7 @@ remains possible for a row weighs so that all rows together fill them just so. T
 1 - (mean entropy that remains) / (entropy of the column).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import RunError
-from hedgerow.protocols.vertical.columns import AllColumns, bins_of
+from hedgerow.trees.bins import Grid
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -72,20 +73,17 @@ class LearntBins:
     """Whether passive parties give sums in this round."""
 
     @classmethod
-    def of(cls, joint: AllColumns, n_rows: int) -> "LearntBins":
-        """Nothing is known yet."""
-        passive, bins, offsets = joint.passive(), bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
-        none = np.empty(0, np.int64)
-        columns = np.concatenate([none, *(np.arange(o.first, o.last) for o in passive)])
+    def of(cls, grid: Grid, passive: Sequence[tuple[str, int, int]], n_rows: int) -> "LearntBins":
+        """Nothing is known yet; of all columns these, from a first up to a last, are each passive party's."""
+        offsets, none = grid.offsets.astype(np.int64), np.empty(0, np.int64)
+        columns = np.concatenate([none, *(np.arange(first, last) for _, first, last in passive)])
         at = np.concatenate([none, *(np.arange(offsets[c], offsets[c + 1]) for c in columns)])
         n = min(n_rows, max(FEWEST_ROWS, MOST_CELLS // max(len(at), 1)))
         rows = np.sort(np.random.default_rng(0).permutation(n_rows)[:n])
-        owners = tuple((o.party, o.last - o.first) for o in passive)
+        owners = tuple((party, last - first) for party, first, last in passive)
         possible = np.ones((n, len(at)), np.bool_)
-        full = np.zeros(len(at), np.int64)
-        return cls(
-            owners, columns, bins[columns], at, rows, n_rows, by_sides=possible, by_both=possible.copy(), full=full
-        )
+        known = (owners, columns, np.diff(offsets)[columns], at, rows, n_rows)
+        return cls(*known, by_sides=possible, by_both=possible.copy(), full=np.zeros(len(at), np.int64))
 
     def __post_init__(self) -> None:
         self.place = np.full(self.n_rows, -1, np.int64)
@@ -97,9 +95,10 @@ class LearntBins:
         """Where the bins of each column begin."""
         return np.asarray(self.ends - self.widths, np.int64)
 
-    def follow(self, joint: AllColumns) -> None:
+    def follow(self, grid: Grid) -> None:
         """Where bins lie now: the columns of a party that is lost have one left, in which all rows are."""
-        bins, offsets = bins_of(joint.grid), joint.grid.offsets.astype(np.int64)
+        offsets = grid.offsets.astype(np.int64)
+        bins = np.diff(offsets)
         self.at = np.full(len(self.at), -1)
         for column, a, b in zip(self.columns.tolist(), self.starts, self.ends, strict=True):
             n = min(int(bins[column]), int(b - a))

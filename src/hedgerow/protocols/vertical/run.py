@@ -1,0 +1,95 @@
+"""How the active party carries a vertical run from its own table to the model, and keeps how far it has come.
+
+The folder has the conversation and who sees what.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hedgerow.corridor.messages import Facts
+from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.model.model import Model
+from hedgerow.model.train import Ready
+from hedgerow.protocols.align.lists import OwnSets
+from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.leakage import LearntBins
+from hedgerow.protocols.secure_sum import SummingGroup
+from hedgerow.protocols.state import Drive, Progress
+from hedgerow.protocols.vertical import prepare, schema
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.train import grow
+from hedgerow.trees.forest import Forest
+
+
+class VerticalRun(Drive):
+    """The active party's way through a vertical run."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.ready: Ready | None = None
+        """Its own rows with the scores of the trees so far."""
+        self.sets: OwnSets | None = None
+        """Its side of the alignment of rows."""
+        self.said = SaidBefore()
+        """What the others said to it of the trees under way, in attempts before this one."""
+
+    def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:  # noqa: ARG002  # they say nothing here
+        """What becomes known to the active party: what `align` and the folder say."""
+        progress, ready = self.progress, self._prepared(group)
+        joint = schema.columns_of_all(group, ready, self.said, progress.state.common)
+        self._describe(joint, ready)
+
+        def kept(trees: Forest, history: Sequence[float]) -> None:
+            state = replace(
+                progress.state,
+                parts=(*progress.state.parts, trees),
+                history=tuple(history),
+                clipped=ready.rows.clipped,
+                scores=prepare.scores_of(ready),
+            )
+            progress.keep(state)
+
+        return grow(group, ready, joint, progress.state, self.said, progress.driver.callbacks, kept)
+
+    def _prepared(self, group: SummingGroup) -> Ready:
+        """The own rows, aligned anew in every attempt and binned in the first."""
+        driver, own, state = self.progress.driver, self.progress.driver.own, self.progress.state
+        if own is None:
+            raise ProtocolError("A vertical run is driven by its active party, with its own table.")
+        if group.plan.method.aligns:
+            self.sets = self.sets or prepare.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
+            own = prepare.aligned(group, self.sets, driver.note)
+        if self.ready is None:
+            self.ready = prepare.prepare(group.plan, own, driver.threads)
+            self.ready.rows.clipped = state.clipped
+            if state.parts:
+                prepare.restore(self.ready, state.scores)
+        return self.ready
+
+    def _describe(self, joint: AllColumns, ready: Ready) -> None:
+        """The state knows all columns, the model's id and, where it is noted, what was learnt of bins."""
+        state = self.progress.state
+        state = replace(state, common=schema.common(joint, ready, state.common))
+        if not state.model:
+            state = replace(state, model=secrets.token_hex(16))
+        if self.progress.driver.notes_bins and state.learnt is None:
+            state = replace(state, learnt=LearntBins.of(joint.grid, joint.passive(), ready.table.n_rows))
+        self.progress.state = state
+
+    def goes_on(self, loss: PartyLost) -> bool:
+        """Without parties that are gone; once everybody's columns are known it may.
+
+        With no passive party left it waits: the fault may be this party's own line.
+        """
+        driver, plan, state = self.progress.driver, self.progress.driver.plan, self.progress.state
+        left = tuple(party for party in self.progress.present if party not in loss.parties)
+        gone = not loss.parties & driver.corridor.transport.here()
+        if not plan.goes_on or state.common is None or not left or not gone:
+            return False
+        n_trees, names = loss_of(plan, state.common.classes).n_trees, tuple(sorted(loss.parties))
+        lost = (state.forest.n_trees // n_trees, names)
+        self.progress.keep(replace(state, present=left, losses=(*state.losses, lost)))
+        driver.tell(f"{loss} The run goes on without the columns of {', '.join(map(repr, names))}.")
+        return True

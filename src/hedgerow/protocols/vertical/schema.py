@@ -1,0 +1,94 @@
+"""Everybody's columns, as the active party numbers them and checks what the others say of theirs.
+
+Sees in the clear.  Of the others' columns how many bins they have, and their names where a policy tells them.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import AskColumns, NamedColumns, OwnColumns
+from hedgerow.data.table import Column
+from hedgerow.errors import ProtocolError, RunError
+from hedgerow.model.prepare import check_constraints
+from hedgerow.model.train import Ready
+from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.columns import MOST_COLUMNS, Common
+from hedgerow.protocols.session.group import PartyGroup
+from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.trees.bins import MOST_BINS
+
+MOST_TOLD_BINS = 1 << 24
+"""Of all columns of a party, by its word: what is kept of each here takes some 40 bytes, before any sum."""
+
+
+def common(joint: AllColumns, ready: Ready, before: Common | None) -> Common:
+    """What the model's columns and classes are; refused if they were others before."""
+    columns = columns_of(joint, ready.columns)
+    if before is not None and before.columns != columns:
+        raise RunError("A party's columns are not those with which the run began; start a new run.")
+    return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
+
+
+def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Common | None = None) -> AllColumns:
+    """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
+    plan, held_out = group.plan, ready.task.held_out
+    request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
+    told = group.tell(request, (OwnColumns, NamedColumns))
+    for party, answer in told.items():
+        _check_columns(party, answer)
+        said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
+    if before is not None:
+        told |= _lost_columns(plan, told, len(ready.columns), before.columns)
+    joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
+    columns = columns_of(joint, ready.columns)
+    check_constraints(plan.params.monotone_constraints, columns, "the parties together have")
+    return joint
+
+
+def _lost_columns(
+    plan: Plan, told: Mapping[str, OwnColumns], n_own: int, columns: Sequence[Column]
+) -> dict[str, OwnColumns]:
+    """Columns of parties that are lost keep their numbers, with one bin each: nothing can be cut there."""
+    found: dict[str, OwnColumns] = {}
+    first = 0
+    for party in plan.names:
+        if party == plan.active or party in told:
+            first += n_own if party == plan.active else len(told[party].n_values)
+            continue
+        theirs = list(takewhile(lambda column: column.name.startswith(f"{party}:"), columns[first:]))  # noqa: B023
+        kinds = np.array([column.kind == "categorical" for column in theirs], np.bool_)
+        names = tuple(column.name.removeprefix(f"{party}:") for column in theirs)
+        found[party] = NamedColumns(np.ones(len(theirs), np.int64), np.zeros(len(theirs), np.bool_), kinds, names)
+        first += len(theirs)
+    return found
+
+
+def _check_columns(party: str, told: OwnColumns) -> None:
+    n = len(told.n_values)
+    alike = len(told.has_missing) == n == len(told.categorical) and n <= MOST_COLUMNS
+    if isinstance(told, NamedColumns):
+        alike = alike and all(told.names) and len(told.names) == len(set(told.names)) == n
+    if not alike or (told.n_values < 1).any() or (told.n_values + told.has_missing > MOST_BINS + 1).any():
+        raise ProtocolError(f"Party {party!r} described columns that cannot be.")
+    if int((told.n_values + told.has_missing).sum()) > MOST_TOLD_BINS:
+        raise ProtocolError(
+            f"Party {party!r} described columns of more than {MOST_TOLD_BINS:,} bins together; it has to give fewer "
+            "columns, or the plan fewer bins (max_bin)."
+        )
+
+
+def columns_of(joint: AllColumns, own: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The model's columns as the active party knows them: the others' by number, or by name where that was told."""
+    named: list[Column] = []
+    for owned in joint.owned:
+        if owned.party == joint.own:
+            named += own
+            continue
+        for i, categorical in enumerate(joint.grid.categorical[owned.first : owned.last]):
+            called = joint.names[owned.party][i] if owned.party in joint.names else i
+            named.append(Column(f"{owned.party}:{called}", "categorical" if categorical else "numeric"))
+    return tuple(named)
