@@ -189,7 +189,7 @@ FALSE = {
     "too many bits": (lambda a: replace(a, allowed=np.append(a.allowed, a.allowed)), "did not say which cuts"),
     "too few counts": (lambda a: replace(a, counts=a.counts[1:]), "did not say which cuts"),
     "negative counts": (lambda a: replace(a, counts=a.counts - 1000), "did not say which cuts"),
-    "no bits at all": (lambda a: m.SealedSums(a.sealed_sums), "did not say which cuts"),
+    "no bits at all": (lambda a: m.SealedSums(a.sealed_sums), "answered SealedSums where AllowedSums was asked for"),
     "every cut is allowed": (
         lambda a: replace(a, allowed=np.full_like(a.allowed, 255)),
         "allowed a cut that leaves fewer rows on a side",

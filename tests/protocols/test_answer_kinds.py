@@ -16,7 +16,7 @@ def test_an_answer_of_the_kind_is_returned():
     answer = made(SealedSums)
     assert expected(answer, SealedSums, "a") is answer
     assert expected(made(NamedColumns), (OwnColumns, NamedColumns), "a")
-    assert expected(Done(), Answer, "a") == Done()
+    assert isinstance(expected(Done(), Answer, "a"), Done)
 
 
 @pytest.mark.parametrize(
