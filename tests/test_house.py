@@ -97,7 +97,7 @@ def attributes(of: ast.ClassDef) -> dict[str, bool]:
 
 def inherited(of: ast.ClassDef) -> set[str]:
     """What the classes above it, as far as they are hedgerow's, have set already."""
-    names = {ast.unparse(base).rpartition(".")[2] for base in of.bases}
+    names = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in of.bases}
     above = [one for _, one in CLASSES if one.name in names and one is not of]
     return {name for one in above for name in ({n for n, born in attributes(one).items() if born} | inherited(one))}
 

@@ -76,13 +76,13 @@ def test_everyone_who_is_there_can_be_asked(carried):
 
 @pytest.mark.parametrize("size", [0, 1, 70_000, 3_000_000])
 def test_a_frame_of_any_size_arrives_whole_both_ways(carried, size):
-    transport = carried({"party1": lambda frame: frame[::-1]})
+    transport = carried({"party1": lambda frame: bytes(frame)[::-1]})
     frame = os.urandom(size)
     assert transport.carry({"party1": frame}, 10.0, MOST) == ({"party1": frame[::-1]}, frozenset())
 
 
 def test_everyone_hears_its_own_frame_and_is_heard_by_name(carried):
-    transport = carried({name: (lambda frame, name=name: name.encode() + frame) for name in NAMES})
+    transport = carried({name: (lambda frame, name=name: name.encode() + bytes(frame)) for name in NAMES})
     frames = {name: name[-1].encode() for name in NAMES}
     answers, missing = transport.carry(frames, 10.0, MOST)
     assert not missing
@@ -103,9 +103,9 @@ def test_frames_are_heard_in_order_once_each_and_one_at_a_time(carried):
         def answer(frame):
             inside.append(name)
             assert inside.count(name) == 1
-            heard[name].append(int(frame))
+            heard[name].append(int(bytes(frame)))
             inside.remove(name)
-            return frame
+            return bytes(frame)
 
         return answer
 

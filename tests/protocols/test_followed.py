@@ -8,9 +8,11 @@ import pytest
 
 from federated import TINY, Federation, changed, refuses, step, two_class, until
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import decode_request, encode
+from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.horizontal import checks as followed
+from hedgerow.protocols.horizontal.checks import Beginning
 from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, Asked, asked_by
 from hedgerow.protocols.told_nodes import ToldNodes
 from hedgerow.trees.bins import Grid
@@ -34,7 +36,7 @@ def counted(monkeypatch):
 
 def test_parties_that_hear_the_same_frame_are_at_one_place_and_check_it_once(monkeypatch):
     parties, request = begun()
-    checks, frame = counted(monkeypatch), encode(request)
+    checks, frame = counted(monkeypatch), Frame(encode(request))
     for party in parties:
         party.begin(frame)
     assert len({id(party.steps.growing.place) for party in parties}) == 1
@@ -44,9 +46,9 @@ def test_parties_that_hear_the_same_frame_are_at_one_place_and_check_it_once(mon
 def test_a_party_that_hears_another_frame_checks_it_itself(monkeypatch):
     """Even one with the same bytes: it came on another way."""
     (one, two, three), request = begun()
-    checks, frame = counted(monkeypatch), encode(request)
+    checks, frame = counted(monkeypatch), Frame(encode(request))
     one.begin(frame)
-    two.begin(bytes(bytearray(frame)))
+    two.begin(Frame(bytes(frame)))
     assert len(checks) == 2
     refuses(three, replace(request, cuts=replace(request.cuts, bin=changed(request.cuts.bin, 0, 254))), "cut points")
 
@@ -71,10 +73,10 @@ def without_columns(grid):
 def test_a_request_that_is_right_at_one_place_is_refused_at_another(differs, match):
     """The very same request, just found right: one party's plan or cut points do not speak for another's."""
     (one, *_), request = begun(m.AskLeafSums, 2)
-    place = one.steps.growing.place
-    assert followed.follow(place, request).cuts is not None
+    place, frame = one.steps.growing.place, Frame.of(request)
+    assert frame.derived(followed.follow, place).cuts is not None
     with pytest.raises(ProtocolError, match=match):
-        followed.follow(place._replace(**differs(place)), request)
+        frame.derived(followed.follow, other(place, **differs(place)))
 
 
 @pytest.mark.parametrize("differs", ["plan", "grid", "trees", "round"])
@@ -82,30 +84,33 @@ def test_who_begins_from_anything_else_begins_at_another_place(differs):
     (one, *_), _ = begun()
     plan, grid = one.steps.growing.place.plan, one.steps.growing.place.grid
     finer = other(grid, cuts=np.nextafter(grid.cuts, np.float32(np.inf)))
-    first = followed.begin(plan, grid, 1, 0)
+    frame = Frame(b"")
+    first = frame.derived(followed.begin, Beginning(plan, grid, 1, 0))
     begins = {
         "plan": (shallow(plan), grid, 1, 0),
         "grid": (plan, finer, 1, 0),
         "trees": (plan, grid, 2, 0),
         "round": (plan, grid, 1, 1),
     }
-    assert followed.begin(*begins[differs]) is not first
+    assert frame.derived(followed.begin, Beginning(*begins[differs])) is not first
 
 
 def test_those_that_begin_from_equal_plans_and_cut_points_begin_at_one_place():
     (one, *_), _ = begun()
     place = one.steps.growing.place
     grid = other(place.grid, cuts=place.grid.cuts.copy())
-    first = followed.begin(place.plan, place.grid, 1, 0)
-    assert followed.begin(other(place.plan), grid, 1, 0) is first
+    frame = Frame(b"")
+    first = frame.derived(followed.begin, Beginning(place.plan, place.grid, 1, 0))
+    assert frame.derived(followed.begin, Beginning(other(place.plan), grid, 1, 0)) is first
+    assert Frame(b"").derived(followed.begin, Beginning(place.plan, place.grid, 1, 0)) is not first
 
 
 def test_nobody_can_change_what_others_share():
     parties, request = begun()
-    frame = encode(request)
+    frame = Frame(encode(request))
     for party in parties:
         party.begin(frame)
-    told = decode_request(frame)
+    told = frame.request
     place = parties[0].steps.growing.place
     cuts = place.cuts[0]
     shared = [place.nodes.status, place.nodes.sizes, *cuts.nodes, *cuts[1:], told.nodes.tree, told.nodes.node]
@@ -124,10 +129,12 @@ def test_a_refused_request_leaves_a_party_where_it_was():
 def test_a_request_for_counts_is_read_once_and_only_the_same_one():
     fed = Federation(two_class(3), TINY)
     request = until(fed, lambda r: isinstance(r, m.AskCounts) and r.step == 2)
-    alike = decode_request(encode(request))
-    assert asked_by(request) is asked_by(request)
-    assert asked_by(alike) is not asked_by(request)
-    assert not any(run.prefixes.flags.writeable for run in asked_by(alike).runs)
+    frame, alike = Frame.of(request), Frame(encode(request))
+    alike.read()
+    asked = frame.derived(asked_by)
+    assert frame.derived(asked_by) is asked
+    assert alike.derived(asked_by) is not asked
+    assert not any(run.prefixes.flags.writeable for run in alike.derived(asked_by).runs)
 
 
 def test_no_more_counts_are_asked_for_at_once_than_the_driver_does():

@@ -6,6 +6,7 @@ import pytest
 
 from federated import Federation, params_of, refuses, two_class, until
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.protocols.driver import State
@@ -22,7 +23,7 @@ def step(kind, round_=0, level=None):
 
 def other_cut(party, request):
     """The same node, cut elsewhere on the grid."""
-    cuts, grid = request.cuts, party.steps.growing.grid
+    cuts, grid = request.cuts, party.steps.growing.place.grid
     bin_ = int(cuts.bin[0]) + (1 if int(cuts.bin[0]) + 2 < int(grid.n_values[cuts.column[0]]) else -1)
     bits = (np.arange(256) <= bin_).astype(np.uint8)
     bits[int(grid.n_values[cuts.column[0]])] = cuts.missing_left[0] & grid.has_missing[cuts.column[0]]
@@ -139,20 +140,20 @@ def test_other_trees_than_those_grown_are_refused_at_the_next_start(tmp_path):
 
 def test_a_log_of_another_run_does_not_matter(tmp_path):
     log = AuditLog(tmp_path / "a.log", "a test", "a")
-    Journal(log, "one run").answer(0, 0, b"these cuts", (0, 1, 2), False)
+    Journal(log, "one run").answer(0, 0, Frame(b"these cuts"), (0, 1, 2), False)
     with pytest.raises(PrivacyError, match="answered before"):
-        Journal(log, "one run").answer(0, 0, b"other cuts", (0, 1, 2), False)
-    Journal(log, "another run").answer(0, 0, b"other cuts", (0, 1, 2), False)
+        Journal(log, "one run").answer(0, 0, Frame(b"other cuts"), (0, 1, 2), False)
+    Journal(log, "another run").answer(0, 0, Frame(b"other cuts"), (0, 1, 2), False)
 
 
 def test_a_step_is_known_by_all_that_was_told_before_it():
     journal = Journal(NoLog(), "run")
     journal.begin(b"state")
-    journal.answer(0, 0, b"a", (0, 1, 2), False)
-    journal.answer(0, 1, b"b", (0, 1, 2), False)
+    journal.answer(0, 0, Frame(b"a"), (0, 1, 2), False)
+    journal.answer(0, 1, Frame(b"b"), (0, 1, 2), False)
     journal.begin(b"another state")
     with pytest.raises(PrivacyError, match="Step 1 of round 0"):
-        journal.answer(0, 1, b"b", (0, 1, 2), False)
+        journal.answer(0, 1, Frame(b"b"), (0, 1, 2), False)
     journal.begin(b"state")
-    journal.answer(0, 0, b"a", (0, 1, 2), False)
-    journal.answer(0, 1, b"b", (0, 1, 2), False)
+    journal.answer(0, 0, Frame(b"a"), (0, 1, 2), False)
+    journal.answer(0, 1, Frame(b"b"), (0, 1, 2), False)

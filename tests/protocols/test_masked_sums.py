@@ -42,7 +42,7 @@ def told_two_cuts():
 
 def turned(fed, cuts):
     """The same cut with missing values on the other side."""
-    grid = fed.parties["party1"].steps.growing.grid
+    grid = fed.parties["party1"].steps.growing.place.grid
     missing = int(grid.n_values[cuts.column[0]])
     bits = np.unpackbits(cuts.left_bins.view(np.uint8), bitorder="little")
     bits[missing] ^= 1

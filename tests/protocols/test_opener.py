@@ -319,7 +319,7 @@ def test_a_driver_that_is_answered_something_else_says_so():
     answer = fed.parties["party2"].answer
 
     def lying(frame):
-        told = decode_request(frame)
+        told = decode_request(bytes(frame))
         return encode(m.Done()) if isinstance(told, m.PassSum) else answer(frame)
 
     fed.parties["party2"].answer = lying

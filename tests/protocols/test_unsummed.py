@@ -96,7 +96,7 @@ def noisy(fed, noise):
 
 def words_at_root(fed):
     """How many words a party says of the roots."""
-    return 2 * (int(next(iter(fed.parties.values())).steps.growing.grid.offsets[-1]) + 1)
+    return 2 * (int(next(iter(fed.parties.values())).steps.growing.place.grid.offsets[-1]) + 1)
 
 
 @pytest.mark.parametrize("protection", ["masked", "plain"])

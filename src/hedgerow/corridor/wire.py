@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.memo import remembered
 from hedgerow.corridor.messages import ANSWERS, REQUESTS, Answer, MaskedSums, Request
 from hedgerow.corridor.transport import Transport
 from hedgerow.errors import ProtocolError
@@ -82,22 +81,18 @@ def encode(message: Request | Answer) -> bytes:
 
 def decode_request(frame: bytes, most_bytes: int = MOST_SMALL) -> Request:
     """What the driver says; anything but a well-formed request is refused."""
-    _check_size(frame, most_bytes)
-    return _read_request(frame)
-
-
-@remembered
-def _read_request(frame: bytes) -> Request:
+    check_size(frame, most_bytes)
     return _decoded(_REQUESTS, frame)  # type: ignore[no-any-return]
 
 
 def decode_answer(frame: bytes, most_bytes: int) -> Answer:
     """What a party answers; anything but a well-formed answer is refused."""
-    _check_size(frame, most_bytes)
+    check_size(frame, most_bytes)
     return _decoded(_ANSWERS, frame)  # type: ignore[no-any-return]
 
 
-def _check_size(frame: bytes, most_bytes: int) -> None:
+def check_size(frame: bytes, most_bytes: int) -> None:
+    """Refuse a frame that is longer than its receiver allows."""
     if len(frame) > most_bytes:
         raise ProtocolError(f"A message has {len(frame)} bytes where the plan allows {most_bytes}.")
 

@@ -10,6 +10,7 @@ from functools import partial
 from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.frame import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import worked_out
@@ -17,9 +18,7 @@ from hedgerow.protocols.horizontal.party import HorizontalParty
 from hedgerow.protocols.horizontal.steps import Pending
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.party import OpenerParty
-from hedgerow.protocols.session.journal import Journal, TranscriptHash
-from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext
-from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
 from hedgerow.protocols.session.shell import Role, Shell, Table
 from hedgerow.protocols.vertical.party import VerticalParty
 from hedgerow.protocols.whole_trees import WholeTreesParty
@@ -44,30 +43,26 @@ class Party(Shell[Pending]):
         self.joining: Table[Pending] = {m.Propose: self._consent, m.Introduce: self._introduce}
         self.table = self.joining
 
-    def _consent(self, request: m.Propose, _: bytes) -> m.Consent:
+    def _consent(self, request: m.Propose, _: Frame) -> m.Consent:
         """A policy's rules for predictions are others than for training, so that one is not taken for the other."""
         plan = Plan.read(request.plan)
         if type(plan.method) not in ROLES:
             raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
         consent = self.member.consent(request)
         if self.role is None:
-            owner, journal = self.owner, Journal(self.log, plan.digest.hex())
-            ledger = Ledger(owner.ledger or owner.log)
-            role = OpenerParty if plan.opener else ROLES[type(plan.method)]
-            self.role = role(PartyContext(owner, plan, journal, ledger, self.threads, self.sent, self.keep_model))
+            role, books = OpenerParty if plan.opener else ROLES[type(plan.method)], books_of(self.owner, plan)
+            self.role = role(PartyContext(self.owner, plan, *books, self.threads, self.sent, self.keep_model))
         return consent
 
-    def _introduce(self, request: m.Introduce, frame: bytes) -> m.Facts:
+    def _introduce(self, request: m.Introduce, frame: Frame) -> m.Facts:
         """An attempt begins, and whatever another had agreed on is over."""
         if self.role is None:
             raise ProtocolError("The driver asks before this party has consented to a plan.")
         secrets, owner, plan = self.member.meet(request), self.owner, self.role.context.plan
         facts = own_facts(plan, owner.policy, owner.own_table, owner.own_valid)
         self.role.context.journal.introduce(request.attempt, [key.name for key in request.keys])
-        self.table, self.transcript = self.joining, TranscriptHash(plan)
-        self.transcript.hear(frame)
-        names = plan.names
+        self.table, names = self.joining, plan.names
         present = tuple(sorted(names.index(key.name) for key in request.keys))
-        attempt = Attempt(names.index(owner.name), present, secrets, request, facts, self.transcript)
+        attempt = Attempt(names.index(owner.name), present, secrets, request, facts, self.hear_from(plan, frame))
         self.table = {**self.joining, **self.role.introduced(attempt)}
         return facts

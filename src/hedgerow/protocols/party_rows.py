@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import AskCounts, AskMoments, ClassLabel, LocalCuts
+from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.messages import AskMoments, ClassLabel, LocalCuts
 from hedgerow.data.table import Column, Table
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
@@ -88,8 +89,8 @@ class PartyTable(Protocol):
     def agreement(self) -> bytes:
         """A hash of what was agreed on."""
 
-    def counts(self, request: AskCounts) -> NDArray[np.int64]:
-        """Own rows with each prefix."""
+    def counts(self, frame: Frame) -> NDArray[np.int64]:
+        """Own rows with each prefix that the `AskCounts` in this frame names."""
 
     def moments(self, request: AskMoments) -> NDArray[np.int64]:
         """Own sums of labels and weights."""

@@ -112,7 +112,7 @@ class WholeTreesParty:
             Farewell: self._keep,
         }
 
-    def _own_trees(self, request: AskTrees, _: bytes) -> OwnTrees:
+    def _own_trees(self, request: AskTrees, _: object) -> OwnTrees:
         """What becomes known: trees of own rows alone, which the owner's policy must allow."""
         plan, rows = self.context.plan, self.schema.own
         if not isinstance(rows, OwnTable):
@@ -131,7 +131,7 @@ class WholeTreesParty:
         model = train(rows.table, params, task)
         return OwnTrees(model.base_score, trees_of(model.forest))
 
-    def _keep(self, request: Farewell, _: bytes) -> Done:
+    def _keep(self, request: Farewell, _: object) -> Done:
         """The finished model."""
         if self.context.keep_model is not None:
             self.context.keep_model(request.model)

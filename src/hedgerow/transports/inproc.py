@@ -4,12 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from hedgerow.corridor.frame import Frame
+
+Begin = Callable[[Frame], Any]
+"""A party's side: a frame that it hears, and its answer, or as much of it as it makes by itself."""
 WorkOut = Callable[[Sequence[Any]], Sequence[bytes]]
 """Makes answers of what the parties have begun, in the same order."""
 
 
 class InProcess:
-    """Calls each party's answer function in turn.
+    """Calls each party's answer function in turn; those that are sent the same bytes hear the same `Frame`.
 
     Where these only begin an answer, `work_out` then makes all answers at once, with all threads.
     """
@@ -17,7 +21,7 @@ class InProcess:
     reasons: Mapping[str, str] = MappingProxyType({})
     refusals: frozenset[str] = frozenset()
 
-    def __init__(self, answers: Mapping[str, Callable[[bytes], Any]], work_out: WorkOut = list) -> None:
+    def __init__(self, answers: Mapping[str, Begin], work_out: WorkOut = list) -> None:
         self.answers, self.work_out = answers, work_out
 
     def here(self) -> frozenset[str]:
@@ -39,7 +43,8 @@ class InProcess:
         most_bytes: int,  # noqa: ARG002
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Ask everyone; what a party refuses is raised here."""
-        begun = [self.answers[party](frame) for party, frame in frames.items()]
+        heard = {number: Frame(frame) for number, frame in {id(f): f for f in frames.values()}.items()}
+        begun = [self.answers[party](heard[id(frame)]) for party, frame in frames.items()]
         return dict(zip(frames, self.work_out(begun), strict=True)), frozenset()
 
     def close(self) -> None:

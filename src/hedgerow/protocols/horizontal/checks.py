@@ -2,13 +2,14 @@
 
 Nothing here depends on anybody's rows: only on the plan, the agreed cut points and the requests. A `ToldTrees` never
 changes; a request that passes the checks leads to another one, and one that does not changes nothing. Parties of one
-process that are at the same place and hear the same request, not merely an equal one, share what comes of it.
+process that are at the same place and hear the same frame, not merely an equal one, share what comes of it.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.memo import remembered
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, CutList, FinishRound
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.on_wire import nodes_of
@@ -28,8 +29,9 @@ WRONG = {
 """What a step is refused with."""
 
 
-class ToldTrees(NamedTuple):
-    """How far a round has come."""
+@dataclass(frozen=True, eq=False)
+class ToldTrees:
+    """How far a round has come; a place is the same as another only if it is one object."""
 
     plan: Plan
     grid: Grid
@@ -66,7 +68,7 @@ class ToldTrees(NamedTuple):
         self.nodes.step(None, self.grid, leaves, WRONG, leaves=True)
         if len(request.values) != len(leaves.tree):
             raise ProtocolError("The driver's values are not as many as the leaves.")
-        return Way(self._replace(finished=True), None, leaves)
+        return Way(replace(self, finished=True), None, leaves)
 
     def _place(self, request: AskHistograms | AskLeafSums) -> "ToldTrees":
         """Where the request goes on: here, or at the roots of the round that it begins."""
@@ -114,24 +116,30 @@ def at_roots(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
     return ToldTrees(plan, grid, round_, ToldNodes.at_roots(n_trees))
 
 
-def begin(plan: Plan, grid: Grid, n_trees: int, round_: int) -> ToldTrees:
-    """The first round to be grown; the same place for all that begin, one after the other, from equal ones of these."""
-    last = _begun[0]
-    if (
-        last is None
-        or (last.round, len(last.nodes.sizes), last.plan) != (round_, n_trees, plan)
-        or not last.grid.equals(grid)
-    ):
-        last = _begun[0] = at_roots(plan, grid, n_trees, round_)
-    return last
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """What the first round to be grown depends on; equal to another of an equal plan and the same cut points."""
+
+    plan: Plan
+    grid: Grid
+    n_trees: int
+    round: int
+
+    def __hash__(self) -> int:
+        return hash((self.plan.digest, self.n_trees, self.round))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Beginning) or (self.n_trees, self.round) != (other.n_trees, other.round):
+            return False
+        return self.plan == other.plan and self.grid.equals(other.grid)
 
 
-def _follow(place: ToldTrees, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
+def begin(_: Frame, first: Beginning) -> ToldTrees:
+    """The first round to be grown; all that hear the same frame begin at the same place, if from the same."""
+    return at_roots(first.plan, first.grid, first.n_trees, first.round)
+
+
+def follow(frame: Frame, place: ToldTrees) -> Way:
+    """Where a request leads."""
+    request = cast(AskHistograms | AskLeafSums | FinishRound, frame.request)
     return place.finish(request) if isinstance(request, FinishRound) else place.step(request)
-
-
-follow = remembered(_follow, calls=2)
-"""Where a request leads; worked out again unless one of the last two (a round's end, the next) was this one, here."""
-
-
-_begun: list[ToldTrees | None] = [None]

@@ -1,12 +1,12 @@
 """What a request for counts asks for, as a party reads it: a function of the request alone, not of anybody's rows."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.memo import remembered
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskCounts
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.cut_search import KEY_BITS
@@ -37,6 +37,8 @@ class Asked(NamedTuple):
     columns: tuple[int, ...]
     """In order, each once."""
     runs: tuple[Run, ...]
+    shift: NDArray[np.uint8]
+    """How many low bits of each prefix are left off."""
 
     @classmethod
     def of(cls, request: AskCounts) -> "Asked":
@@ -47,7 +49,7 @@ class Asked(NamedTuple):
         if len(column) > MOST_AT_ONCE:
             raise ProtocolError(f"More than {MOST_AT_ONCE} counts were asked for at once.")
         if not len(column):
-            return cls((), ())
+            return cls((), (), shift)
         if (column[1:] < column[:-1]).any() or shift.max() > KEY_BITS:
             raise ProtocolError(NO_COLUMN)
         edges = np.flatnonzero((column[1:] != column[:-1]) | (shift[1:] != shift[:-1])) + 1
@@ -57,8 +59,9 @@ class Asked(NamedTuple):
         runs = tuple(
             Run(int(column[at.start]), int(shift[at.start]), at, part) for at, part in zip(ends, parts, strict=True)
         )
-        return cls(tuple(sorted({run.column for run in runs})), runs)
+        return cls(tuple(sorted({run.column for run in runs})), runs, shift)
 
 
-asked_by = remembered(Asked.of)
-"""The same, read once for all parties of this process that hear the very same request, one after the other."""
+def asked_by(frame: Frame) -> Asked:
+    """What a frame that holds such a request asks for."""
+    return Asked.of(cast(AskCounts, frame.request))

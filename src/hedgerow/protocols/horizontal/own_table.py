@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import AskCounts, AskMoments, ClassLabel, LocalCuts
+from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.messages import AskMoments, ClassLabel, LocalCuts
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import ProtocolError
 from hedgerow.model import labels
@@ -54,9 +55,9 @@ class OwnTable:
         """The agreed ones."""
         return self.table.columns
 
-    def counts(self, request: AskCounts) -> NDArray[np.int64]:
+    def counts(self, frame: Frame) -> NDArray[np.int64]:
         """Own rows with each prefix."""
-        asked = asked_by(request)
+        asked = frame.derived(asked_by)
         if asked.columns and not 0 <= asked.columns[0] <= asked.columns[-1] <= self.table.n_columns + VALID_WEIGHT:
             raise ProtocolError(NO_COLUMN)
         self._sort({run.column for run in asked.runs if run.digits < KEY_BITS or run.column < self.table.n_columns})
@@ -65,8 +66,8 @@ class OwnTable:
         found = _native.count_prefixes(prefixes, self.threads)
         if len(prefixes) == len(asked.runs) and self._columns is None:
             return found
-        out = np.empty(len(request.column), np.int64)
-        out[request.shift < KEY_BITS] = found
+        out = np.empty(len(asked.shift), np.int64)
+        out[asked.shift < KEY_BITS] = found
         for run in asked.runs:
             if run.digits == KEY_BITS:
                 out[run.at] = self._present(run.column)

@@ -10,16 +10,16 @@ import hashlib
 from functools import partial
 
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.frame import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
 from hedgerow.protocols.align.lists import Aligning, Counts
 from hedgerow.protocols.columns import given, loss_of
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
-from hedgerow.protocols.horizontal.round import PartyRound, trees_digest
+from hedgerow.protocols.horizontal.round import begin_rounds, trees_digest
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
 from hedgerow.protocols.private_columns import OwnNames
-from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.journal import SETUP
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import ALIGNMENT, PROOFS, Handler, Table
@@ -27,12 +27,6 @@ from hedgerow.trees.forest import Forest
 
 BEGUN = "cut points and ranges"
 """What is settled before the first tree."""
-
-
-def sum_rules(context: PartyContext, attempt: Attempt) -> SumRules:
-    """Whom a party may be summed with in this attempt."""
-    fewest = context.owner.policy.fewest(context.plan)
-    return SumRules(context.plan, attempt.number, attempt.present, fewest)
 
 
 class HorizontalParty:
@@ -59,8 +53,7 @@ class HorizontalParty:
 
     def introduced(self, attempt: Attempt) -> Table[Pending]:
         """The driver itself asks, and sums leave under masks, or plain."""
-        sums = MaskedSender(sum_rules(self.context, attempt), attempt, self.context.sent)
-        return self.begin_attempt(attempt, sums)
+        return self.begin_attempt(attempt, MaskedSender(self.context, attempt))
 
     def begin_attempt(self, attempt: Attempt, sums: SumSender) -> Table[Pending]:
         """What is answered when sums leave so."""
@@ -94,21 +87,21 @@ class HorizontalParty:
         self.names.introduced(attempt.pair_secrets)
         return self.names
 
-    def _align(self, names: OwnNames, request: Aligning | m.AskProofs | m.AskCommonColumns, _: bytes) -> m.Answer:
+    def _align(self, names: OwnNames, request: Aligning | m.AskProofs | m.AskCommonColumns, _: Frame) -> m.Answer:
         self.context.ledger.check_guesses()
         return names.answer(request)
 
-    def _agree(self, attempt: Attempt, request: m.Agree, frame: bytes) -> m.Done:
+    def _agree(self, attempt: Attempt, request: m.Agree, frame: Frame) -> m.Done:
         common = None if self.names is None else self.names.agreed(request)
         done = self.schema.agree(request, frame, attempt.facts, common)
         self.most_bytes = self.schema.most_bytes
         return done
 
-    def _local_cuts(self, _: m.AskLocalCuts, __: bytes) -> m.Answer:
+    def _local_cuts(self, _: m.AskLocalCuts, __: Frame) -> m.Answer:
         return self.schema.own.local_cuts(self.plan.params.max_bin, self.context.threads)
 
     def _setup_sums(
-        self, attempt: Attempt, steps: RoundSteps, request: m.AskCounts | m.AskMoments, frame: bytes
+        self, attempt: Attempt, steps: RoundSteps, request: m.AskCounts | m.AskMoments, frame: Frame
     ) -> Reply:
         own = self.schema.own
         if steps.growing is not None:
@@ -119,10 +112,10 @@ class HorizontalParty:
             )
         step = request.step if isinstance(request, m.AskCounts) else 1 << 20
         self.journal.answer(SETUP, step, frame, attempt.present, False)
-        words = own.counts(request) if isinstance(request, m.AskCounts) else own.moments(request)
+        words = own.counts(frame) if isinstance(request, m.AskCounts) else own.moments(request)
         return steps.sums.words(words, attempt.present)
 
-    def _begin(self, steps: RoundSteps, request: m.Begin, _: bytes) -> m.Done:
+    def _begin(self, steps: RoundSteps, request: m.Begin, frame: Frame) -> m.Done:
         plan, rows = self.plan, self.schema.own
         rows.forget_keys()
         loss = loss_of(plan, rows.classes)
@@ -137,8 +130,7 @@ class HorizontalParty:
             digest = trees_digest(trees)
             self._check_shown(round_, trees, digest, begun, round_ == first - 1)
             state = advanced(state, digest.encode())
-        metric = begun.metric if plan.goal.follow else None
-        steps.begin(PartyRound(plan, begun.grid, begun.rows_after(forest), metric, first), state)
+        steps.begin(begin_rounds(frame, plan, begun, forest), state)
         return m.Done()
 
     def _check_shown(self, round_: int, trees: Forest, digest: str, begun: BegunRows, last: bool) -> None:
@@ -154,7 +146,7 @@ class HorizontalParty:
             journal.finish(round_, digest)
         journal.check(round_, digest, known=self.known)
 
-    def _keep(self, request: m.Farewell, _: bytes) -> m.Done:
+    def _keep(self, request: m.Farewell, _: Frame) -> m.Done:
         """The finished model; refused if it is not what this party helped to grow."""
         begun = self.begun
         if begun is None:

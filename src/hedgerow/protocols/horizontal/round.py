@@ -6,18 +6,18 @@ The folder has the conversation and who sees what.
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.memo import remembered
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
-from hedgerow.corridor.wire import encode
 from hedgerow.protocols.horizontal import checks
-from hedgerow.protocols.horizontal.checks import Way
+from hedgerow.protocols.horizontal.checks import Beginning, ToldTrees, Way
+from hedgerow.protocols.horizontal.prepare import BegunRows
 from hedgerow.protocols.on_wire import cut_list, nodes_of
 from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.trees.bins import Grid
@@ -31,10 +31,9 @@ from hedgerow.trees.watched_metrics import Metric
 class PartyRound:
     """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
 
-    def __init__(self, plan: Plan, grid: Grid, rows: PartyRows, metric: Metric | None, first_round: int) -> None:
-        self.grid, self.rows, self.metric = grid, rows, metric
-        self.place = checks.begin(plan, grid, self.n_trees, first_round)
-        self.counted = plan.params.min_child_rows > 1
+    def __init__(self, place: ToldTrees, rows: PartyRows, metric: Metric | None) -> None:
+        self.place, self.rows, self.metric = place, rows, metric
+        self.counted = place.plan.params.min_child_rows > 1
         self.clipped = 0
         """Gradients that were cut off before this round."""
         self.begins = False
@@ -45,9 +44,9 @@ class PartyRound:
         """The trees of a round."""
         return self.rows.n_trees
 
-    def way(self, request: AskHistograms | AskLeafSums | FinishRound) -> Way:
+    def way(self, frame: Frame) -> Way:
         """Where a request leads from here, or a refusal; nothing is changed, and nothing depends on the own rows."""
-        return checks.follow(self.place, request)
+        return frame.derived(checks.follow, self.place)
 
     def steps(self, request: AskHistograms | AskLeafSums, way: Way) -> tuple[Step, ...]:
         """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
@@ -78,7 +77,7 @@ class PartyRound:
 
     def digest(self, request: FinishRound) -> Callable[[], str]:
         """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
-        return partial(_told_digest, self.grid, self.place.cuts, request)
+        return partial(_told_digest, self.place.grid, self.place.cuts, request)
 
     def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
         if not self.rows.validated:
@@ -86,23 +85,29 @@ class PartyRound:
         return self.rows.held_out_sums(metric, self.place.round + 1)
 
 
+def begin_rounds(frame: Frame, plan: Plan, begun: BegunRows, forest: Forest) -> PartyRound:
+    """The first round after these trees."""
+    rows, first = begun.rows_after(forest), forest.n_trees // begun.loss.n_trees
+    return PartyRound(frame.derived(checks.begin, Beginning(plan, begun.grid, rows.n_trees, first)), rows, begun.metric)
+
+
 class Joined(NamedTuple):
     """The two requests that are one, each with its frame: a party answers them as if they had come one by one."""
 
     finish: FinishRound
-    finish_frame: bytes
+    finish_frame: Frame
     first: AskHistograms
-    first_frame: bytes
+    first_frame: Frame
 
 
-@remembered
-def joined(request: NextRound, n_trees: int) -> Joined:
-    """What the request stands for, in rounds of so many trees."""
+def joined(frame: Frame, n_trees: int) -> Joined:
+    """What a `NextRound` stands for, in rounds of so many trees."""
+    request = cast(NextRound, frame.request)
     ends, parties = request.round, request.parties
     finish = FinishRound(ends, request.level, parties, request.leaves, request.values)
     roots = NodeList(np.arange(n_trees), np.zeros(n_trees, np.int64))
     first = AskHistograms(ends + 1, 0, parties, cut_list(NO_CUTS), roots)
-    return Joined(finish, encode(finish), first, encode(first))
+    return Joined(finish, Frame.of(finish), first, Frame.of(first))
 
 
 def _told_digest(grid: Grid, levels: Sequence[Cuts], request: FinishRound) -> str:

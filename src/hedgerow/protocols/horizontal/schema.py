@@ -1,9 +1,8 @@
 """A party's table in the schema, the columns and classes, that all parties agree on; `columns` has the conversation."""
 
-import hashlib
-
 import msgspec
 
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Agree, Done, Facts
 from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.data.table import Column
@@ -41,7 +40,7 @@ class SchemaTable:
             raise ProtocolError("The driver asks before columns and classes are agreed.")
         return self.rows
 
-    def agree(self, request: Agree, frame: bytes, said: Facts, common: tuple[Column, ...] | None = None) -> Done:
+    def agree(self, request: Agree, frame: Frame, said: Facts, common: tuple[Column, ...] | None = None) -> Done:
         """Take over the schema, if it fits what this party said of its table; it stays for the whole run.
 
         `common` are the own columns that all parties have, where names are aligned and none was said.
@@ -49,7 +48,7 @@ class SchemaTable:
         facts = said if common is None else msgspec.structs.replace(said, columns=common)
         plan, owner, journal = self.context.plan, self.context.owner, self.context.journal
         check_agreed(plan, request, facts, owner.own_table.n_rows, owner.policy.most_classes)
-        agreement = hashlib.sha256(frame).digest()
+        agreement = frame.sha256
         journal.settle("columns and classes", agreement)
         self.agreement, self.most_bytes = agreement, self._needed(len(request.classes))
         if self.rows is None or self.rows.agreement != agreement:

@@ -9,19 +9,18 @@ Sees in the clear.  Party: its own rows and sums, what it is told.  What leaves 
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
-from hedgerow.corridor.wire import encode
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.masks import Pads, PairSecrets
-from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums, Sent
+from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums
 from hedgerow.protocols.horizontal.checks import Way
 from hedgerow.protocols.horizontal.round import PartyRound, joined
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
@@ -50,12 +49,18 @@ class SumSender(Protocol):
         """The sums of a step that own rows take, and words beside them; nothing leaves where `parties` is empty."""
 
 
+def sum_rules(context: PartyContext, attempt: Attempt) -> SumRules:
+    """Whom a party may be summed with in this attempt."""
+    fewest = context.owner.policy.fewest(context.plan)
+    return SumRules(context.plan, attempt.number, attempt.present, fewest)
+
+
 class MaskedSender:
     """Sums leave under masks, or as they are where all accepted that; made with those of others of this process."""
 
-    def __init__(self, rules: SumRules, attempt: Attempt, sent: Sent) -> None:
-        self.rules, self.transcript, self.sent = rules, attempt.transcript, sent
-        self.secrets = None if rules.plan.method.plain else PairSecrets(attempt.number, attempt.pair_secrets)
+    def __init__(self, context: PartyContext, attempt: Attempt) -> None:
+        self.rules, self.transcript, self.sent = sum_rules(context, attempt), attempt.transcript, context.sent
+        self.secrets = None if context.plan.method.plain else PairSecrets(attempt.number, attempt.pair_secrets)
         self._parties: tuple[int, ...] = ()
         """Those that were last summed over, and how their numbers go into the hash that keys the pads."""
         self._numbers = b""
@@ -77,10 +82,18 @@ class MaskedSender:
         return PendingSums(rows, steps, pads, bool(parties), self.sent, beside, adds)
 
 
-@lru_cache(maxsize=2)  # parties of one process are told the same
 def advanced(state: bytes, trees: bytes) -> bytes:
     """What the gradients of the next round depend on."""
     return hashlib.sha256(state + trees).digest()
+
+
+def _advanced_by(content: Frame, state: bytes) -> bytes:
+    return advanced(state, bytes(content))
+
+
+def _without_set(frame: Frame) -> Frame:
+    """Everything that a step says but its set of parties."""
+    return Frame.of(msgspec.structs.replace(cast(Stepping, frame.request), parties=()))
 
 
 class RoundSteps:
@@ -114,11 +127,11 @@ class RoundSteps:
             raise ProtocolError("The driver asks for trees before they have begun.")
         return self.growing
 
-    def ask_sums(self, request: Summing, frame: bytes) -> Reply:
+    def ask_sums(self, request: Summing, frame: Frame) -> Reply:
         """What becomes known: the own sums at nodes or leaves, as a part of the sum over the parties of the request."""
         return self._sums(request, frame, self._begun)
 
-    def finish_round(self, request: FinishRound, frame: bytes) -> Reply:
+    def finish_round(self, request: FinishRound, frame: Frame) -> Reply:
         """What becomes known: the sums of the metric over own validation rows, and how many gradients were cut off."""
         words, adds = self._finish(request, frame, self._begun)
         self._sync()
@@ -127,14 +140,14 @@ class RoundSteps:
         _native.add_values(adds, self.threads)
         return Done()
 
-    def next_round(self, request: NextRound, frame: bytes) -> Reply:  # noqa: ARG002  # it stands for two
+    def next_round(self, request: NextRound, frame: Frame) -> Reply:
         """What the two requests in it say, written down as if they had come one by one."""
         growing = self._begun
         if not self.plan.joins_rounds:
             raise ProtocolError("The plan of this run does not allow NextRound.")
         if not 0 <= request.round < self.plan.params.n_estimators - 1:
             raise ProtocolError("The driver joins a round to one that is not among those of the plan.")
-        both = joined(request, growing.n_trees)
+        both = frame.derived(joined, growing.n_trees)
         words, adds = self._finish(both.finish, both.finish_frame, growing)
         return self._sums(both.first, both.first_frame, growing, words, adds)
 
@@ -150,7 +163,7 @@ class RoundSteps:
             raise PrivacyError("The driver asks for sums of one tree over two sets of parties; this party stops.")
         return self.alive
 
-    def _answering(self, request: Stepping, frame: bytes, growing: PartyRound) -> tuple[bytes, Way]:
+    def _answering(self, request: Stepping, frame: Frame, growing: PartyRound) -> tuple[Frame, Way]:
         """Write down the step that is about to be answered; what it is known by, and where it leads.
 
         Nothing is written of one that is refused.
@@ -162,10 +175,10 @@ class RoundSteps:
         content, shrinks = frame, False
         if self.goes_on:
             # Where the set may shrink, a step is known by everything but its set.
-            content = encode(msgspec.structs.replace(request, parties=()))
+            content = frame.derived(_without_set)
             shrinks = request.level == 0 or finishes
         told = self.journal.check_step(request.round, request.level, content, request.parties, shrinks)
-        way = growing.way(request)
+        way = growing.way(frame)
         if alive != self.alive:
             self.journal.leave_out([self.plan.names[p] for p in alive])
         self.journal.write_step(told)
@@ -175,7 +188,7 @@ class RoundSteps:
         return content, way
 
     def _sums(
-        self, request: Summing, frame: bytes, growing: PartyRound, beside: Words = NOTHING, adds: Adds = ()
+        self, request: Summing, frame: Frame, growing: PartyRound, beside: Words = NOTHING, adds: Adds = ()
     ) -> Reply:
         _, way = self._answering(request, frame, growing)
         steps = growing.steps(request, way)
@@ -186,7 +199,7 @@ class RoundSteps:
         self._sync()
         return self.sums.steps(growing.rows, steps, parties, beside, adds)
 
-    def _finish(self, request: FinishRound, frame: bytes, growing: PartyRound) -> tuple[Words, list[Adding]]:
+    def _finish(self, request: FinishRound, frame: Frame, growing: PartyRound) -> tuple[Words, list[Adding]]:
         """Own words of a round's end, and what is still to be added to own scores."""
         content, way = self._answering(request, frame, growing)
         again = growing.place.finished
@@ -195,9 +208,10 @@ class RoundSteps:
             self._finished(request, content, growing)
         return words, adds
 
-    def _finished(self, request: FinishRound, content: bytes, growing: PartyRound) -> None:
+    def _finished(self, request: FinishRound, content: Frame, growing: PartyRound) -> None:
         """The state after a round is a hash of its trees, or where nothing outlives this process of what was said."""
         trees = growing.digest(request)
         kept = trees() if self.journal.kept else None
         self.journal.finish(request.round, kept or trees)
-        self.state = self.states[request.round + 1] = advanced(self.state, kept.encode() if kept else content)
+        after = advanced(self.state, kept.encode()) if kept else content.derived(_advanced_by, self.state)
+        self.state = self.states[request.round + 1] = after

@@ -3,9 +3,10 @@
 The folder has the conversation and who sees what.
 """
 
-from typing import get_args
+from typing import cast, get_args
 
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.wire import decode_request
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import MOST_BYTES
@@ -21,6 +22,11 @@ from hedgerow.protocols.session.shell import Table
 
 BY_OPENER = (*get_args(Summing), m.Begin)
 """What the opener asks of every party, and nobody else may."""
+
+
+def _inner(frame: Frame) -> Frame:
+    """The opener's request in the driver's."""
+    return Frame(cast(m.FromOpener, frame.request).request)
 
 
 class OpenerParty:
@@ -54,20 +60,21 @@ class OpenerParty:
             self.leading = OpenerDriver(context.plan, attempt.present, owner.identity, number, context.threads)
         answers = self.rows_party.begin_attempt(attempt, sums)
 
-        def from_opener(message: m.FromOpener, _: bytes) -> Reply:
+        def from_opener(message: m.FromOpener, frame: Frame) -> Reply:
             if self.leading is not None:
                 self.leading.check(message.request)
-            request = sums.hear(message)
-            return answers[type(request)](request, message.request)
+            inner = frame.derived(_inner)
+            request = sums.hear(message, inner)
+            return answers[type(request)](request, inner)
 
         leads: Table[Pending] = dict.fromkeys((m.Lead, m.PassSum, m.GoOn), self._lead)
         refused: Table[Pending] = dict.fromkeys(BY_OPENER, self._refuse)
         return {**answers, **refused, **leads, m.FromOpener: from_opener}
 
-    def _refuse(self, _: m.Request, __: bytes) -> m.Answer:
+    def _refuse(self, _: m.Request, __: Frame) -> m.Answer:
         raise PrivacyError("The driver itself asks for sums or trees, where only the opener may; this party stops.")
 
-    def _lead(self, request: m.Lead | m.PassSum | m.GoOn, _: bytes) -> m.Answer:
+    def _lead(self, request: m.Lead | m.PassSum | m.GoOn, _: Frame) -> m.Answer:
         """As the opener: choose. What becomes known to the driver: the choices."""
         if self.leading is None:
             raise ProtocolError("The driver lets a party choose that is not the opener.")

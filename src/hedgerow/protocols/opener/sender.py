@@ -6,13 +6,12 @@ The folder has the conversation and who sees what.
 from hedgerow import _native
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import decode_request
+from hedgerow.corridor.frame import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.identity.identity import verify
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.privacy.additive import PublicKey
-from hedgerow.protocols.horizontal.party import sum_rules
-from hedgerow.protocols.horizontal.steps import Adds, Parties, Words
+from hedgerow.protocols.horizontal.steps import Adds, Parties, Words, sum_rules
 from hedgerow.protocols.opener.packing import SealedVector
 from hedgerow.protocols.opener.relay import OPENER, Summing, signed
 from hedgerow.protocols.party_rows import PartyRows
@@ -33,13 +32,13 @@ class EncryptedSender:
         self.request: m.Request | None = None
         """The opener's last."""
 
-    def hear(self, message: m.FromOpener) -> m.Request:
+    def hear(self, message: m.FromOpener, inner: Frame) -> m.Request:
         """The opener's request, if it is signed; takes its key, which must be another for every tree."""
         if not self.certificate:
             raise PrivacyError("The driver leaves out the opener, without which nothing can be summed.")
         said = signed(self.plan, self.attempt, message.request, message.public_key)
         verify(self.certificate, OPENER, said, message.signature)
-        request = decode_request(message.request, MOST_BYTES)
+        request = inner.read(MOST_BYTES)
         if not isinstance(request, Summing | m.Begin):
             raise ProtocolError(f"The opener does not say {type(request).__name__}.")
         begins = isinstance(request, m.AskHistograms) and request.level == 0

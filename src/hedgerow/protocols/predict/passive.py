@@ -87,7 +87,7 @@ class Answering(Shell[Never]):
         name = self.member.agreed_plan.method.word
         return ProtocolError(f"The plan of this run, to {name}, does not allow {type(request).__name__}.")
 
-    def _consent(self, request: Propose, _: bytes) -> Consent:
+    def _consent(self, request: Propose, _: object) -> Consent:
         plan = Plan.read(request.plan)
         if not plan.method.model or plan.method.model != self.part.model:  # a training names no model
             raise ProtocolError(
@@ -98,7 +98,7 @@ class Answering(Shell[Never]):
         self.table = {Propose: self._consent, AskKnown: self._known, AskWays: self._ways}
         return consent
 
-    def _known(self, request: AskKnown, _: bytes) -> Known:
+    def _known(self, request: AskKnown, _: object) -> Known:
         """What becomes known to the active party: which of the rows this party has."""
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
@@ -111,7 +111,7 @@ class Answering(Shell[Never]):
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
         return Known(np.packbits(known, bitorder="little"))
 
-    def _ways(self, request: AskWays, _: bytes) -> Sides:
+    def _ways(self, request: AskWays, _: object) -> Sides:
         """What becomes known to the active party: which way these rows go at these cuts of own columns."""
         cut, place = self._checked(request)
         where, after = place * self.n_trees + self.part.tree[cut], self.part.after

@@ -7,11 +7,10 @@ import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.frame_hash import sha256_of
+from hedgerow.corridor.frame import Frame
 from hedgerow.errors import PrivacyError
 
 ALIGNING = "aligning"
@@ -55,29 +54,28 @@ class TranscriptHash:
 
     def __init__(self, plan: Plan) -> None:
         self.chain = hashlib.sha256(b"hedgerow said" + plan.digest).digest()
+        self.forgotten = False
 
-    def hear(self, frame: bytes) -> None:
-        """One more request."""
-        self.chain = _hash_of_both(self.chain, sha256_of(frame))
+    def hear(self, frame: Frame) -> None:
+        """One more request; what is no longer the same for all does not go into a frame."""
+        self.chain = _chained(frame, self.chain) if self.forgotten else frame.derived(_chained, self.chain)
 
     def among(self, parties: bytes) -> bytes:
         """The hash of all that was said, and of those that are summed over."""
-        return _hash_of_both(self.chain, parties)
+        return hashlib.sha256(self.chain + parties).digest()
 
     def forget(self) -> None:
         """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
-        self.chain = secrets.token_bytes(len(self.chain))
+        self.chain, self.forgotten = secrets.token_bytes(len(self.chain)), True
 
 
-@lru_cache(maxsize=4)  # parties of one process are told the same
-def _hash_of_both(said: bytes, more: bytes) -> bytes:
-    """Of all that was said, and one more thing: a request, or in the end those that are summed over, in order."""
-    return hashlib.sha256(said + more).digest()
+def _chained(frame: Frame, before: bytes) -> bytes:
+    """A hash of all that was said before, and of this."""
+    return hashlib.sha256(before + frame.sha256).digest()
 
 
-@lru_cache(maxsize=2)  # parties of one process are told the same
-def _told(before: bytes, content: bytes) -> tuple[bytes, str]:
-    digest = hashlib.sha256(before + sha256_of(content)).digest()
+def _told(frame: Frame, before: bytes) -> tuple[bytes, str]:
+    digest = _chained(frame, before)
     return digest, digest.hex()
 
 
@@ -110,7 +108,9 @@ class Journal:
         for line in log.lines():
             if line.get("run") == run:
                 self._recall(line)
-        self.begin(b"")
+        self._told = self._before = b""
+        """Hashes of all that was told with the last step, and before it."""
+        self._step: tuple[int, int] | None = None
 
     def _recall(self, line: dict[str, Any]) -> None:
         """What a process before this one wrote down."""
@@ -180,9 +180,9 @@ class Journal:
     def begin(self, state: bytes) -> None:
         """A round (or the setup) begins from this state: everything its gradients depend on."""
         self._told = self._before = state
-        self._step: tuple[int, int] | None = None
+        self._step = None
 
-    def answer(self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool) -> None:
+    def answer(self, round_: int, step: int, content: Frame, parties: tuple[int, ...], may_shrink: bool) -> None:
         """Write down that this step is about to be answered; refuse it if it was answered otherwise before.
 
         `content` is the request without its set of parties. With `may_shrink`, the last step answered may be answered
@@ -201,11 +201,11 @@ class Journal:
         self._told, self._before, self._step = told.told, told.before, step
 
     def check_step(
-        self, round_: int, step: int, content: bytes, parties: tuple[int, ...], may_shrink: bool
+        self, round_: int, step: int, content: Frame, parties: tuple[int, ...], may_shrink: bool
     ) -> StepRecord:
         """Refuse what `answer` would refuse; what is to be written down. Nothing is yet."""
         before = self._before if self._step == (round_, step) else self._told
-        told, told_hex = _told(before, content)
+        told, told_hex = content.derived(_told, before)
         known = self.answered.get((round_, step))
         entry = (told_hex, parties)
         if known is not None and known != entry:

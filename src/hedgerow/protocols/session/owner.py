@@ -9,7 +9,7 @@ from hedgerow.corridor.messages import Answer, Facts, Introduce
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
 from hedgerow.protocols.party_rows import TableFactory
-from hedgerow.protocols.session.journal import Journal, Log, TranscriptHash
+from hedgerow.protocols.session.journal import Journal, Log, NoLog, TranscriptHash
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.stores import CutStore, PlaceStore
@@ -41,6 +41,11 @@ class Owner:
     """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
     rows: TableFactory | None = None
     """How the rows of a horizontal run are held; None: in a table here."""
+
+
+def books_of(owner: Owner, plan: Plan) -> tuple[Journal, Ledger]:
+    """What the owner's logs tell of this run, and of all its runs."""
+    return Journal(owner.log or NoLog(), plan.digest.hex()), Ledger(owner.ledger or owner.log)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ belongs to the owner and not to a run, beside its key; without one, they are of 
 Sees in the clear.  Nothing but counts, hashes that others made, and ids of models.
 """
 
+import hashlib
 from collections import Counter
 
-from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.errors import PolicyError, PrivacyError
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.storage.audit import AuditLog
@@ -53,7 +53,7 @@ class Ledger:
         """Whether a hash that was told is right; a wrong one is on disk before that is said. After three none is."""
         self._recount()
         if not right:
-            self.log.note(WRONG, sha256=sha256_of(told).hex())
+            self.log.note(WRONG, sha256=hashlib.sha256(told).hexdigest())
             self.log.sync()
             self._may_answer = None
         return right

@@ -11,9 +11,10 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame_hash import sha256_of
-from hedgerow.corridor.wire import MOST_SMALL, decode_request, encode
+from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import MOST_SMALL, encode
 from hedgerow.errors import HedgerowError, ProtocolError
 from hedgerow.protocols.session.journal import Log, NoLog, TranscriptHash
 from hedgerow.protocols.session.owner import Attempt, PartyContext
@@ -21,7 +22,7 @@ from hedgerow.protocols.session.owner import Attempt, PartyContext
 P = TypeVar("P", covariant=True)
 """An answer that is still to be worked out, with those of other parties of this process."""
 
-Handler = Callable[[Any, bytes], m.Answer | P]
+Handler = Callable[[Any, Frame], m.Answer | P]
 """The answer to a request of one type, which came as this frame."""
 Table = Mapping[type[m.Request], Handler[P]]
 
@@ -72,17 +73,19 @@ class Shell(Generic[P]):
         """The bytes that the next request may have."""
         return MOST_SMALL if self.role is None else self.role.most_bytes
 
-    def answer(self, frame: bytes) -> bytes:
+    def answer(self, frame: bytes | Frame) -> bytes:
         """The answer to one frame."""
         begun = self.begin(frame)
         return begun if isinstance(begun, bytes) else self.work_out([begun])[0]
 
-    def begin(self, frame: bytes) -> bytes | P:
+    def begin(self, frame: bytes | Frame) -> bytes | P:
         """The answer to one frame, or where `work_out` makes it with others' all that comes before."""
+        if isinstance(frame, bytes):
+            frame = Frame(frame)
         try:
-            request = decode_request(frame, self.most_bytes)
+            request = frame.read(self.most_bytes)
             if self.logged and self.notes_received:
-                self._note("received", request, frame)
+                self._note("received", request, len(frame), frame.sha256)
             kind = type(request)
             if self.transcript is not None and kind not in APART:
                 self.transcript.hear(frame)
@@ -92,9 +95,15 @@ class Shell(Generic[P]):
             reply = handler(request, frame)
         except HedgerowError as error:
             self.stop()
-            self.log.note("refused", sha256=hashlib.sha256(frame).hexdigest(), error=type(error).__name__)
+            self.log.note("refused", sha256=frame.sha256.hex(), error=type(error).__name__)
             raise
         return self.sent(reply) if isinstance(reply, m.Answer) else reply
+
+    def hear_from(self, plan: Plan, frame: Frame) -> TranscriptHash:
+        """An attempt at a plan begins with this frame; the hash of all that is said from now on."""
+        self.transcript = TranscriptHash(plan)
+        self.transcript.hear(frame)
+        return self.transcript
 
     def refusal(self, request: m.Request) -> ProtocolError:
         """What is said of a request that is not in the table."""
@@ -115,8 +124,8 @@ class Shell(Generic[P]):
         """An answer as it leaves; every one is noted before."""
         out = encode(reply)
         if self.logged:
-            self._note("sent", reply, out)
+            self._note("sent", reply, len(out), hashlib.sha256(out).digest())
         return out
 
-    def _note(self, event: str, message: m.Request | m.Answer, frame: bytes) -> None:
-        self.log.note(event, type=type(message).__name__, bytes=len(frame), sha256=sha256_of(frame).hex())
+    def _note(self, event: str, message: m.Request | m.Answer, size: int, sha256: bytes) -> None:
+        self.log.note(event, type=type(message).__name__, bytes=size, sha256=sha256.hex())

@@ -53,11 +53,11 @@ class VerticalParty:
         valid = owner.own_valid if self.context.plan.goal.follow else None
         return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
 
-    def _align(self, sets: OwnSets, request: Aligning, _: bytes) -> m.Answer:
+    def _align(self, sets: OwnSets, request: Aligning, _: object) -> m.Answer:
         self.context.ledger.check_guesses()
         return sets.answer(request)
 
-    def _answer(self, request: m.Request, _: bytes) -> m.Answer:
+    def _answer(self, request: m.Request, _: object) -> m.Answer:
         self.context.ledger.check_guesses()
         tables = self._own_tables() if self.sets is None else self.sets.tables
         reply = self.side.answer(request, tables)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hedgerow.corridor.frame_hash import sha256_of
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Answer, Request
 from hedgerow.run.folder.manifest import RECEIVED, SENT
 from hedgerow.storage.audit import AuditLog, Line
@@ -47,14 +47,18 @@ class Recorder:
         self.log, self.watch = log, watch
         self.bytes = sum(map(_size, log.lines()))
         self._began = time.perf_counter()
+        self._last = Frame(b"")
+        """The frame that was noted last: one that all parties are sent is hashed once."""
 
     def __call__(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
         """One message."""
         self.bytes += len(frame)
+        if frame is not bytes(self._last):
+            self._last = Frame(frame)
         sent = isinstance(message, Request)
         where = {"to": receiver} if sent else {"from": sender}
         event, kind = SENT if sent else RECEIVED, type(message).__name__
-        self.log.note(event, **where, type=kind, bytes=len(frame), sha256=sha256_of(frame).hex())
+        self.log.note(event, **where, type=kind, bytes=len(frame), sha256=self._last.sha256.hex())
 
     def after_round(self, told: Round) -> None:
         """A callback of the trees."""

@@ -1,13 +1,13 @@
 """`predict` over several parties' tables, all in this process: what the estimators do with a vertical model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.policy import ALLOW_ALL
-from hedgerow.corridor.transport import Answer
+from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.wire import Corridor, Listener
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, Sentence
@@ -46,7 +46,7 @@ def predict_parties(
     return ask(group, model, tables[own.active], lambda _: None)
 
 
-def _answer_of(own: PartOwner) -> Answer:
+def _answer_of(own: PartOwner) -> Callable[[Frame], bytes]:
     try:
         return Answering(own).answer
     except DataError as error:

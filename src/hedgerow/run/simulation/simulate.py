@@ -1,7 +1,7 @@
 """All parties in this process, for research and tests: the same messages, masks and checks as between real ones."""
 
-from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Plan
@@ -11,13 +11,13 @@ from hedgerow.errors import DataError, ParameterError, Sentence
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.protocols.driver import Driver, State, run
-from hedgerow.protocols.horizontal.batch import Begun, worked_out
+from hedgerow.protocols.horizontal.batch import worked_out
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.simulation.parties import Simulation
 from hedgerow.run.simulation.party_tables import note_ids
-from hedgerow.transports.inproc import InProcess
+from hedgerow.transports.inproc import Begin, InProcess
 
 
 def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
@@ -28,7 +28,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     note = noting(sim.notes, sim.tell)
     if plan.method.aligns:
         note_ids(sim.parties, note)
-    begin: dict[str, Callable[[bytes], Begun]] = {}
+    begin: dict[str, Begin] = {}
     kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:
         tables, identity, files = (sim.parties[name], sim.valid.get(name)), sim.identities[name], sim.files_of(name)
@@ -53,10 +53,10 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     return model, state
 
 
-def _named(name: str, begin: Callable[[bytes], Begun]) -> Callable[[bytes], Begun]:
+def _named(name: str, begin: Begin) -> Begin:
     """What a party says of its rows, with its name before it."""
 
-    def named(frame: bytes) -> Begun:
+    def named(frame: Any) -> Any:
         try:
             return begin(frame)
         except DataError as error:

@@ -4,11 +4,11 @@ Requests are numbered. One that is under way when a party's stream breaks is sen
 which answers it from memory if it had computed the answer already.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
 
-from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.identity.dates import check_authority, check_dates
 from hedgerow.identity.identity import Identity
@@ -106,7 +106,7 @@ class GrpcTransport:
         return answers, frozenset(frames) - answers.keys()
 
     def _ask(self, seats: list[Seat], frames: Mapping[str, bytes], most_bytes: int) -> list[Asked]:
-        hashes = {id(frame): sha256_of(frame) for frame in frames.values()}
+        hashes = {i: hashlib.sha256(frame).digest() for i, frame in {id(f): f for f in frames.values()}.items()}
         with self._reception.changed:
             if self._reception.farewell is not None:
                 raise ProtocolError("The transport was closed; nothing can be carried any more.")

@@ -20,7 +20,6 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
-from hedgerow.corridor import frame_hash
 from hedgerow.errors import ProtocolError
 
 VERSION = 1
@@ -182,6 +181,4 @@ class Gathering:
             return None
         if self._hash.digest() != self.sha256:
             raise ProtocolError(f"Frame {self.sequence} does not have the hash it announced.")
-        frame = b"".join(self._pieces)
-        frame_hash.remember(frame, self.sha256)
-        return frame
+        return b"".join(self._pieces)

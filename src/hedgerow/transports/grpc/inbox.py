@@ -4,11 +4,11 @@ Requests have increasing numbers. The same one again gets the same answer withou
 same number and other bytes, or with a lower number, is refused. A driver that started anew starts with an empty desk.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from hedgerow.corridor.frame_hash import sha256_of
 from hedgerow.errors import HedgerowError, ProtocolError
 from hedgerow.transports.grpc.envelope import Failed, Gathering, Goodbye, Head, Part, cut, encode
 
@@ -119,7 +119,7 @@ class Desk:
 
     def settle(self, request: Request, answer: bytes | Failed) -> None:
         """The answer to a request; it is sent if nothing newer was asked meanwhile."""
-        sha256 = b"" if isinstance(answer, Failed) else sha256_of(answer)
+        sha256 = b"" if isinstance(answer, Failed) else hashlib.sha256(answer).digest()
         with self.changed:
             request.answer, request.sha256, request.frame = answer, sha256, b""
             self.changed.notify_all()
