@@ -7,8 +7,7 @@ import weakref
 import pytest
 
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import encode
+from hedgerow.corridor.wire import Frame, encode
 from hedgerow.errors import ProtocolError
 from hedgerow.transports.inproc import InProcess
 

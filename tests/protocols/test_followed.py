@@ -8,13 +8,11 @@ import pytest
 
 from federated import TINY, Federation, changed, refuses, step, two_class, until
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import encode
+from hedgerow.corridor.wire import Frame, encode
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.horizontal import checks as followed
-from hedgerow.protocols.horizontal.checks import Beginning
+from hedgerow.protocols import told_trees as followed
 from hedgerow.protocols.horizontal.counts import MOST_AT_ONCE, Asked, asked_by
-from hedgerow.protocols.told_nodes import ToldNodes
+from hedgerow.protocols.told_trees import Beginning, ToldNodes
 from hedgerow.trees.bins import Grid
 
 replace = msgspec.structs.replace

@@ -6,8 +6,7 @@ import pytest
 
 from federated import Federation, params_of, refuses, two_class, until
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import encode
+from hedgerow.corridor.wire import Frame, encode
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.session.journal import Journal, NoLog

@@ -4,10 +4,11 @@ Arrays are their little-endian bytes. How many items an array must have is known
 from what it asked for: `sized` refuses any other number before the array is used.
 """
 
+import hashlib
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Union, get_args, get_type_hints
+from typing import Any, TypeVar, TypeVarTuple, Union, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -22,6 +23,8 @@ MOST_SMALL = 1 << 26
 """Bytes of any message whose size the plan does not tell: plans, facts, grids and forests."""
 
 WORDS = np.dtype(np.uint64)
+T = TypeVar("T")
+Given = TypeVarTuple("Given")
 
 SMALL = 4096
 """Bytes of an array below which copying it is cheaper than a view of it."""
@@ -129,6 +132,65 @@ def sized(array: NDArray[Any], n: int, what: str) -> NDArray[Any]:
 
 Listener = Callable[[str, str, Request | Answer, bytes], None]
 """Told of every message: from whom, to whom, what, and its frame."""
+
+
+class Frame:
+    """A request of the driver as those have it who hear it: its bytes, its hash and what it says, made when needed.
+
+    Parties of one process hear the very same frame one after the other, and what depends on nobody's rows is worked
+    out once. It lies with the frame and ends with it; a party puts nothing of its own into a frame.
+    """
+
+    __slots__ = ("_content", "_derived", "_request", "_sha256")
+
+    def __init__(self, content: bytes, request: Request | None = None) -> None:
+        self._content, self._request, self._sha256 = content, request, b""
+        self._derived: dict[tuple[Any, ...], Any] = {}
+
+    @classmethod
+    def of(cls, request: Request) -> "Frame":
+        """The frame of a request that a party knows without having heard it by itself."""
+        return cls(encode(request), request)
+
+    def __bytes__(self) -> bytes:
+        return self._content
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    @property
+    def sha256(self) -> bytes:
+        """The hash of the bytes."""
+        if not self._sha256:
+            self._sha256 = hashlib.sha256(self._content).digest()
+        return self._sha256
+
+    def read(self, most_bytes: int = MOST_SMALL) -> Request:
+        """What the driver says; refused if it is not well formed, or longer than this receiver allows."""
+        check_size(self._content, most_bytes)
+        if self._request is None:
+            self._request = decode_request(self._content, most_bytes)
+        return self._request
+
+    @property
+    def request(self) -> Request:
+        """What the driver says, once a receiver has read it within its limit."""
+        if self._request is None:
+            raise ProtocolError("A request is used before it was read.")
+        return self._request
+
+    def derived(self, make: Callable[["Frame", *Given], T], *given: *Given) -> T:
+        """What `make` gives for this frame and `given`; made once for all that give the same to the same function.
+
+        `make` may use nothing else, so that it is no matter who asks first; what it gives must never change. Values
+        are the same when they are equal, places in trees (`ToldTrees`) when they are one object. Refusals are not kept.
+        """
+        key = (make, *given)
+        try:
+            return self._derived[key]  # type: ignore[no-any-return]
+        except KeyError:
+            made = self._derived[key] = make(self, *given)
+            return made
 
 
 class Corridor:

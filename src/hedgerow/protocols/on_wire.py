@@ -17,13 +17,6 @@ def cut_list(cuts: Cuts) -> CutList:
     return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
 
 
-def nodes_of(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:
-    """Nodes that arrived."""
-    if tree.shape != node.shape:
-        raise ProtocolError("A list of nodes is not well formed.")
-    return Nodes(tree, node)
-
-
 def sides_of(bits: NDArray[np.uint8], sizes: Sequence[int], refusal: str) -> list[NDArray[np.bool_]]:
     """Sides that arrived, a bit a row, for parts of so many rows; another number of them is refused."""
     if len(bits) != (sum(sizes) + 7) // 8:

@@ -10,7 +10,7 @@ from functools import partial
 from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import worked_out

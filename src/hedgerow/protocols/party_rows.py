@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskMoments, ClassLabel, LocalCuts
+from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Column, Table
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import Frame
 
 Begin = Callable[[Frame], Any]
 """A party's side: a frame that it hears, and its answer, or as much of it as it makes by itself."""

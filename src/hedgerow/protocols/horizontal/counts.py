@@ -6,8 +6,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskCounts
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.cut_search import KEY_BITS
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import AskMoments, ClassLabel, LocalCuts
+from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import ProtocolError
 from hedgerow.model import labels

@@ -10,15 +10,23 @@ import hashlib
 from functools import partial
 
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
 from hedgerow.protocols.align.lists import Aligning, Counts
 from hedgerow.protocols.columns import given, loss_of
 from hedgerow.protocols.horizontal.prepare import BegunRows, begun_digest, check_grown, forest_of
-from hedgerow.protocols.horizontal.round import begin_rounds, trees_digest
+from hedgerow.protocols.horizontal.round import trees_digest
 from hedgerow.protocols.horizontal.schema import SchemaTable
-from hedgerow.protocols.horizontal.steps import MaskedSender, Pending, Reply, RoundSteps, SumSender, advanced
+from hedgerow.protocols.horizontal.steps import (
+    MaskedSender,
+    PartyRound,
+    Pending,
+    Reply,
+    RoundSteps,
+    SumSender,
+    advanced,
+)
 from hedgerow.protocols.private_columns import OwnNames
 from hedgerow.protocols.session.journal import SETUP
 from hedgerow.protocols.session.owner import Attempt, PartyContext
@@ -130,7 +138,8 @@ class HorizontalParty:
             digest = trees_digest(trees)
             self._check_shown(round_, trees, digest, begun, round_ == first - 1)
             state = advanced(state, digest.encode())
-        steps.begin(begin_rounds(frame, plan, begun, forest), state)
+        place = begun.first_place(frame, first)
+        steps.begin(PartyRound(place, begun.rows_after(forest), begun.metric), state)
         return m.Done()
 
     def _check_shown(self, round_: int, trees: Forest, digest: str, begun: BegunRows, last: bool) -> None:

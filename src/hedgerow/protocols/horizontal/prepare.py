@@ -9,11 +9,13 @@ import numpy as np
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin, Trees
+from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError, ProtocolError
 from hedgerow.model.file import check_forest
 from hedgerow.model.prepare import n_categories, scales_of
 from hedgerow.protocols.party_rows import PartyTable
+from hedgerow.protocols.told_trees import Beginning, ToldTrees, begin
 from hedgerow.trees.bins import GREATEST, MOST_BINS, Grid
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.local import RoundSettings
@@ -86,7 +88,7 @@ class BegunRows:
     """The own rows under what is fixed before the first tree; made once, whatever happens to the run afterwards."""
 
     def __init__(self, plan: Plan, rows: PartyTable, request: Begin, loss: Loss) -> None:
-        self.rows, self.loss, self.base = rows, loss, request.base
+        self.plan, self.rows, self.loss, self.base = plan, rows, loss, request.base
         facts = LabelFacts(request.low, request.high, request.max_weight)
         rows.check(facts)
         if request.valid_facts[2] <= 0 or abs(request.base) > float(np.finfo(np.float32).max):
@@ -98,6 +100,10 @@ class BegunRows:
         self.rows_after = rows.binned(self.grid, settings, None if not plan.method.local_cuts else plan.params.max_bin)
         """The own rows, with the scores that some trees give them."""
         self.digest = begun_digest(request)
+
+    def first_place(self, frame: Frame, round_: int) -> ToldTrees:
+        """Where a party is told trees from this round on."""
+        return frame.derived(begin, Beginning(self.plan, self.grid, self.loss.n_trees, round_))
 
 
 def begun_digest(request: Begin) -> bytes:

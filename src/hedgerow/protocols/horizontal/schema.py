@@ -2,9 +2,8 @@
 
 import msgspec
 
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Agree, Done, Facts
-from hedgerow.corridor.wire import MOST_SMALL
+from hedgerow.corridor.wire import MOST_SMALL, Frame
 from hedgerow.data.table import Column
 from hedgerow.errors import ProtocolError
 from hedgerow.model.file import MOST_BYTES

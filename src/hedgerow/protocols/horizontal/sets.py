@@ -3,8 +3,8 @@
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.protocols.horizontal.checks import ToldTrees
 from hedgerow.protocols.session.participants import drawn, enough
+from hedgerow.protocols.told_trees import ToldTrees
 
 Stepping = AskHistograms | AskLeafSums | FinishRound
 """The steps of a round."""

@@ -8,7 +8,8 @@ Sees in the clear.  Party: its own rows and sums, what it is told.  What leaves 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, cast
 
 import msgspec
@@ -16,18 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.masks import Pads, PairSecrets
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums
-from hedgerow.protocols.horizontal.checks import Way
-from hedgerow.protocols.horizontal.round import PartyRound, joined
+from hedgerow.protocols.horizontal.round import joined, told_digest
 from hedgerow.protocols.horizontal.sets import Stepping, remaining
 from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.protocols.told_trees import ToldTrees, Way, follow
 from hedgerow.trees.local import Adding, Step
+from hedgerow.trees.watched_metrics import Metric
 
 Parties = tuple[int, ...]
 Words = NDArray[np.int64]
@@ -94,6 +96,63 @@ def _advanced_by(content: Frame, state: bytes) -> bytes:
 def _without_set(frame: Frame) -> Frame:
     """Everything that a step says but its set of parties."""
     return Frame.of(msgspec.structs.replace(cast(Stepping, frame.request), parties=()))
+
+
+class PartyRound:
+    """A party's side: its rows on their way down the trees, as far as it was told to grow them."""
+
+    def __init__(self, place: ToldTrees, rows: PartyRows, metric: Metric | None) -> None:
+        self.place, self.rows, self.metric = place, rows, metric
+        self.counted = place.plan.params.min_child_rows > 1
+        self.clipped = 0
+        """Gradients that were cut off before this round."""
+        self.begins = False
+        """Whether gradients are computed in the last step."""
+
+    @property
+    def n_trees(self) -> int:
+        """The trees of a round."""
+        return self.rows.n_trees
+
+    def way(self, frame: Frame) -> Way:
+        """Where a request leads from here, or a refusal; nothing is changed, and nothing depends on the own rows."""
+        return frame.derived(follow, self.place)
+
+    def steps(self, request: AskHistograms | AskLeafSums, way: Way) -> tuple[Step, ...]:
+        """Begin the next round, or divide the rows as told; then own sums at the nodes asked for, or at all leaves."""
+        before, leaves = self.place, isinstance(request, AskLeafSums)
+        self.place, cuts, nodes = way
+        self.begins = False
+        if request.level == 0:
+            again = before.level > 0 and request.round == before.round
+            self.begins = self.rows.put_at_roots(request.round)
+            if self.begins or not again:
+                self.clipped = self.rows.clipped
+        return self.rows.steps(self.begins, cuts, nodes, leaves, self.counted and not leaves)
+
+    def sums(self, steps: Sequence[Step]) -> NDArray[np.int64]:
+        """Own sums of steps, where no others are taken with them."""
+        return self.rows.taken(steps, _native.take_steps(steps, self.rows.threads) if steps else ())
+
+    def finish(self, request: FinishRound, way: Way) -> tuple[NDArray[np.int64], list[Adding]]:
+        """Own sums of the metric, and what is still to be added to own scores. A second time only the sums."""
+        again = self.place.finished
+        self.place, _, leaves = way
+        adds = [] if again else self.rows.adding(leaves, request.values)
+        clipped = self.rows.clipped - self.clipped
+        if self.metric is None:
+            return np.array([clipped]), adds
+        _native.add_values(adds, self.rows.threads)
+        return np.array([clipped, *self._metric_sums(self.metric)], np.int64), []
+
+    def digest(self, request: FinishRound) -> Callable[[], str]:
+        """Makes a hash of the round's trees, as `trees_digest` makes it of the trees themselves."""
+        return partial(told_digest, self.place.grid, self.place.cuts, request)
+
+    def _metric_sums(self, metric: Metric) -> NDArray[np.int64]:
+        if not self.rows.validated:
+            return np.zeros(metric.n_sums, np.int64)
+        return self.rows.held_out_sums(metric, self.place.round + 1)
 
 
 class RoundSteps:

@@ -6,8 +6,7 @@ The folder has the conversation and who sees what.
 from typing import cast, get_args
 
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import decode_request
+from hedgerow.corridor.wire import Frame, decode_request
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.columns import Common

@@ -6,7 +6,7 @@ The folder has the conversation and who sees what.
 from hedgerow import _native
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.identity.identity import verify
 from hedgerow.model.file import MOST_BYTES

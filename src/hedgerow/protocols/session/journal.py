@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.frame import Frame
+from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError
 
 ALIGNING = "aligning"

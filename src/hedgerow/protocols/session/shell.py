@@ -13,8 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import MOST_SMALL, encode
+from hedgerow.corridor.wire import MOST_SMALL, Frame, encode
 from hedgerow.errors import HedgerowError, ProtocolError
 from hedgerow.protocols.session.journal import Log, NoLog, TranscriptHash
 from hedgerow.protocols.session.owner import Attempt, PartyContext

@@ -27,7 +27,7 @@ from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import Nodes as Spans
 from hedgerow.privacy.shapes import Selection
-from hedgerow.protocols.told_nodes import check_places
+from hedgerow.protocols.told_trees import check_places
 from hedgerow.protocols.vertical.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
 from hedgerow.protocols.vertical.passive_rows import OFF_GRID, Giving
 from hedgerow.protocols.vertical.passive_run import PassiveRun

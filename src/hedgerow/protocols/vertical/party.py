@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Never
 
 from hedgerow.corridor import messages as m
@@ -45,8 +45,9 @@ class VerticalParty:
     def _own_sets(self) -> OwnSets:
         context, owner = self.context, self.context.owner
         counts = Counts(context.journal, context.ledger)
-        return OwnSets(context.plan, owner.name, self._own_tables(), context.threads, counts, owner.tell, owner.places)
+        return OwnSets(context.plan, owner.name, self._own_tables, context.threads, counts, owner.tell, owner.places)
 
+    @cached_property
     def _own_tables(self) -> Tables:
         """The own rows; the validation rows only where they are followed."""
         owner = self.context.owner
@@ -59,7 +60,7 @@ class VerticalParty:
 
     def _answer(self, request: m.Request, _: object) -> m.Answer:
         self.context.ledger.check_guesses()
-        tables = self._own_tables() if self.sets is None else self.sets.tables
+        tables = self._own_tables if self.sets is None else self.sets.tables
         reply = self.side.answer(request, tables)
         if self.sets is not None and isinstance(request, m.AskColumns):
             self.sets.close()

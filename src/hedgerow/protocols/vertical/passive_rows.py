@@ -27,8 +27,8 @@ from hedgerow.corridor.messages import (
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import RowsPlan, Selection
-from hedgerow.protocols.on_wire import nodes_of, sides_of
-from hedgerow.protocols.told_nodes import ANYWHERE, CHILDREN, NODE, TWICE, ToldNodes, check_places, somewhere
+from hedgerow.protocols.on_wire import sides_of
+from hedgerow.protocols.told_trees import ANYWHERE, CHILDREN, NODE, TWICE, ToldNodes, check_places, nodes_of, somewhere
 from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
 from hedgerow.protocols.vertical.columns import Asked, run_nodes
 from hedgerow.protocols.vertical.kept_cuts import OwnPaths

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hedgerow.corridor.frame import Frame
 from hedgerow.corridor.messages import Answer, Request
+from hedgerow.corridor.wire import Frame
 from hedgerow.run.folder.manifest import RECEIVED, SENT
 from hedgerow.storage.audit import AuditLog, Line
 from hedgerow.trees.boost import Round

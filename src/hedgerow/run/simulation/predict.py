@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.policy import ALLOW_ALL
-from hedgerow.corridor.frame import Frame
-from hedgerow.corridor.wire import Corridor, Listener
+from hedgerow.corridor.wire import Corridor, Frame, Listener
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, Sentence
 from hedgerow.model.model import Model
