@@ -66,8 +66,8 @@ def test_sums_are_given_only_of_nodes_at_the_lowest_level_once_each(asked):
 
 
 def test_no_more_sums_are_asked_for_at_once_than_the_grower_does(monkeypatch):
-    party, request = stopped(step(m.AskHistograms, 0, 1))
     monkeypatch.setattr("hedgerow.trees.grow.LARGEST_LEVEL", 1)
+    party, request = stopped(step(m.AskHistograms, 0, 1))
     refuses(party, replace(request, nodes=nodes((0, 1), (0, 2))), "more nodes at once")
     assert party.answer(encode(request)), "one at a time may be"
 

@@ -59,7 +59,7 @@ def test_with_one_word_for_all_they_are_not(monkeypatch):
 
     expected = federation().model()
     monkeypatch.setattr(masks, "mask", scalar)
-    monkeypatch.setattr(PendingSums, "leaving", lambda _: None)  # sums are hidden as other words are
+    monkeypatch.setattr(PendingSums, "by_kernel", False)  # sums are hidden as other words are
     fed = federation()
     assert fed.model().forest == expected.forest
     longest = max((one.message.masked_words for one in fed.of("MaskedSums")), key=len)

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from hedgerow.agreement.options import Vertical
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_answer, decode_request, encode
 from hedgerow.model import file
@@ -85,13 +86,15 @@ def wrong_receivers(seen, number, to):
     if to in expected:
         return "" if names == expected[to] else "other receivers"
     if to == m.EVERY_DRAWN:
-        drawn = set(asked(seen.plan, getattr(request, "round", 0), seen.plan.answering))
+        drawn = set(seen.plan.answering)
+        if isinstance(seen.plan.method, Vertical):
+            drawn = set(asked(seen.plan, getattr(request, "round", 0), seen.plan.answering))
         return "" if names == drawn & seen.splittable else "other receivers"
     if to == m.IN_TURN:
         if not hasattr(request, "turn"):
             return "nobody's turn"
         turn = {seen.plan.names[request.turn]}
-        return "" if names == (turn if seen.plan.method == "sequential" else seen.everyone) else "other receivers"
+        return "" if names == (turn if seen.plan.method.in_turn else seen.everyone) else "other receivers"
     if to == m.OWNER:
         return next(filter(None, (wrong_owner(seen, name, request) for name, request in requests.items())), "")
     assert to in RING, "a role that nobody checks"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.agreement.options import LEAST_CUT_ROWS
-from hedgerow.agreement.plan import FEWEST_MASKED
+from hedgerow.agreement.options import FEWEST_MASKED, LEAST_CUT_ROWS
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor import messages as m
 from hedgerow.protocols.align.lists import MOST_NAMES

@@ -38,7 +38,8 @@ class PassiveSide:
     """A passive party's answers; `rows` are there once the active party has asked for columns."""
 
     def __init__(self, context: PartyContext) -> None:
-        self.context, self.plan, self.policy = context, context.plan, context.owner.policy
+        self.context, self.name = context, context.owner.name
+        self.plan, self.policy = context.plan, context.owner.policy
         self.journal, self.ledger = context.journal, context.ledger
         self.rows: Answers | None = None
         self.present: tuple[int, ...] = ()
@@ -65,7 +66,7 @@ class PassiveSide:
         if isinstance(request, m.KeepPart):
             self.journal.settle(MODEL, hashlib.sha256(request.model.encode()).digest())
             if self.context.keep_model is not None:
-                part = rows.run.part(request, self.context.owner.name, tables[0].columns, rows.hides)
+                part = rows.run.part(request, self.name, tables[0].columns, rows.hides)
                 self.context.keep_model(parts.encoded(part))
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
@@ -125,7 +126,7 @@ class PassiveSide:
 
     def _is_asked(self, round_: int) -> bool:
         present = [self.plan.names[number] for number in self.present]
-        return self.context.owner.name in asked(self.plan, round_, present)
+        return self.name in asked(self.plan, round_, present)
 
     def _given(self, what: Literal["sums", "sides", "bits"]) -> int:
         """Sums that this party gave in this run before, sides that it told, or bits of sums, by its log."""
