@@ -89,10 +89,6 @@ def advanced(state: bytes, trees: bytes) -> bytes:
     return hashlib.sha256(state + trees).digest()
 
 
-def _advanced_by(content: Frame, state: bytes) -> bytes:
-    return advanced(state, bytes(content))
-
-
 def _without_set(frame: Frame) -> Frame:
     """Everything that a step says but its set of parties."""
     return Frame.of(msgspec.structs.replace(cast(Stepping, frame.request), parties=()))
@@ -272,5 +268,4 @@ class RoundSteps:
         trees = growing.digest(request)
         kept = trees() if self.journal.kept else None
         self.journal.finish(request.round, kept or trees)
-        after = advanced(self.state, kept.encode()) if kept else content.derived(_advanced_by, self.state)
-        self.state = self.states[request.round + 1] = after
+        self.state = self.states[request.round + 1] = advanced(self.state, kept.encode() if kept else content.sha256)
