@@ -1,5 +1,9 @@
 """What both sides agree on is refused where it could not be kept, whatever the cipher."""
 
+import math
+from dataclasses import replace
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
@@ -12,6 +16,7 @@ from hedgerow.privacy.shapes import (
     ensure_row_values,
     ensure_slot_values,
     plan_digest,
+    score_modulus,
 )
 
 
@@ -80,3 +85,53 @@ def test_a_digest_tells_plans_apart_and_if_asked_not_their_nodes():
     assert plan_digest(plan) != plan_digest(other)
     assert plan_digest(plan, any_nodes=True) == plan_digest(other, any_nodes=True)
     assert plan_digest(SlotsPlan(rows=9, entries=1, bound=1)) != plan_digest(SlotsPlan(rows=9, entries=1, bound=2))
+
+
+def test_a_modulus_of_scores_is_the_smallest_prime_that_holds_them_and_serves_every_layout():
+    for most in (1, 100, 20_480, 20_481, 65_536, 10**6, 2**30, 2**45):
+        modulus = score_modulus(most)
+        assert modulus % 16384 == 1
+        assert modulus >= 2 * most + 1
+        if modulus < 2**40:
+            assert all(modulus % divisor for divisor in range(3, math.isqrt(modulus) + 1, 2))
+        smaller = range(modulus - 16384, 2 * most, -16384)
+        assert all(any(number % d == 0 for d in range(3, 70_000, 2) if d < number) for number in smaller)
+
+
+def test_a_plan_with_a_modulus_opens_up_to_its_half_and_only_an_odd_prime_is_one():
+    plan = SlotsPlan(rows=2, entries=3, bound=100, modulus=40961)
+    assert plan.most == 20480
+    assert plan.centred(np.array([20480, 20481, -20480, -20481, 81922])).tolist() == [20480, -20480, -20480, 20480, 0]
+    for wrong in (2, 9, 40960, 40963, 561, 3215031751, -7):
+        with pytest.raises(ParameterError, match="odd prime"):
+            SlotsPlan(rows=2, entries=3, bound=1, modulus=wrong)
+    with pytest.raises(ParameterError, match="more than twice its bound"):
+        SlotsPlan(rows=2, entries=3, bound=20481, modulus=40961)
+
+
+def test_entries_that_rows_share_are_summed_only_and_stand_behind_their_own():
+    plan = SlotsPlan(rows=2, entries=0, shared=3, bound=10, sums_only=True)
+    assert (plan.width, plan.most) == (3, 30)
+    with pytest.raises(ParameterError, match="can only be summed"):
+        SlotsPlan(rows=2, entries=1, shared=3, bound=10)
+    for entries, shared in ((0, 0), (-1, 3), (3, -1)):
+        with pytest.raises(ParameterError, match="at least one row and one entry"):
+            SlotsPlan(rows=2, entries=entries, shared=shared, bound=10, sums_only=True)
+    with pytest.raises(ParameterError, match="filters and then a sum"):
+        SlotsPlan(rows=2, entries=3, bound=10, choices=2, sums_only=True, relayed=True)
+
+
+def test_every_word_of_a_plan_changes_its_digest_and_what_is_not_said_does_not():
+    plan = SlotsPlan(rows=2, entries=3, bound=10, sums_only=True, choices=1)
+    others = [
+        {"shared": 3},
+        {"most_total": 3},
+        {"modulus": 40961},
+        {"shared": 40961},
+        {"apart": True},
+        {"relayed": True},
+    ]
+    digests = {plan_digest(replace(plan, **other)) for other in [{}, *others]}
+    assert len(digests) == len(others) + 1
+    # As it was before plans had these.
+    assert plan_digest(plan) == sha256(b"SlotsPlan (2, 3, 10, 0, 1, 2, 0, 1, True)").digest()[:8]

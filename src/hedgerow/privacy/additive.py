@@ -14,8 +14,13 @@ integers.
 Two shapes of work. *Rows*: every row has one integer a channel, the choice puts each row of a node into one group of
 each column, and every group of every node gives a sum (a histogram). Vectors under the same choice are channels of one
 sealing. *Slots*: every row has one integer an entry, the choice takes or leaves each of them, and every row gives a sum
-(a score), or every chosen integer stays and every other becomes zero (a filtered vector). Where a plan makes no choice,
-slots that many sealed are only added up and opened; a cipher whose sums tell more than their value refuses such a plan.
+(a score), or every chosen integer stays and every other becomes zero (a filtered vector). Integers that all rows have
+in common are sealed once, and every row chooses among them too. Where a plan makes no choice, slots that many sealed
+are only added up and opened; a cipher whose sums tell more than their value refuses such a plan.
+
+A key holder may seal anything, say powers of two, so that a sum names its terms. What counts then is how many bits an
+answer can carry: `slots_room`. A plan with a modulus has no more room than its sums need, and one whose rows are
+`apart` has it for each row by itself.
 
 A plan (`shapes`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
@@ -114,8 +119,10 @@ class PublicKey(Protocol):
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
         ...
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> SealedSlots:
-        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+    def seal_slots(
+        self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None
+    ) -> SealedSlots:
+        """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
         ...
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> SealedRows:
@@ -137,9 +144,18 @@ class PublicKey(Protocol):
         ...
 
     def slot_sums(
-        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+        self,
+        sealed: SealedSlots,
+        own_choice: NDArray[np.bool_],
+        plus: NDArray[np.int64] | None = None,
+        pad: NDArray[np.int64] | None = None,
     ) -> SealedSlots:
-        """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else.
+
+        Choices are rows x entries, those that rows share behind a row's own. A `pad` (one a row, from 0 to below the
+        plan's modulus) is added modulo the modulus: under uniform pads a sum is uniform, and tells nothing but in a
+        total in which the pads of all who answer cancel.
+        """
         ...
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> SealedSlots:
@@ -162,7 +178,9 @@ class SecretKey(Protocol):
         """As with the public key, quicker and smaller."""
         ...
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> SealedSlots:
+    def seal_slots(
+        self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None
+    ) -> SealedSlots:
         """As with the public key, quicker and smaller."""
         ...
 
@@ -221,6 +239,13 @@ class Cipher(Protocol):
 
     def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
         """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
+        ...
+
+    def slots_room(self, plan: SlotsPlan) -> float:
+        """Bits that an answer can carry at most, whatever was sealed: to one row where rows are apart, else to all.
+
+        The answer is the one to the last choice of a relayed plan, and the longest one of any other.
+        """
         ...
 
     def ensure_rows(self, plan: RowsPlan) -> None:

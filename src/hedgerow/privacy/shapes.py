@@ -18,6 +18,9 @@ SLOT_BLOCK = 1024
 DISTANCE_BITS = 40
 """What the returns of a whole run tell about the choices, in statistical distance: at most 2 to the minus this."""
 
+MODULUS_STEP = 16384
+"""A modulus of scores is 1 modulo this, so that every layout of the lattice cipher can use it."""
+
 
 def ensure(holds: bool, sentence: str) -> None:
     """Refuses what this side asked for."""
@@ -109,31 +112,95 @@ class SlotsPlan:
     """Largest absolute value that all parts together have, where less than parts times the largest; 0: just that."""
     by_holder: bool = False
     """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
+    shared: int = 0
+    """Integers that all rows have in common, sealed once: each row chooses among its entries, then among these."""
+    modulus: int = 0
+    """An odd prime: sums are opened modulo this, from minus its half to its half. 0: as they are."""
+    apart: bool = False
+    """Whether each row's answer depends on that row's choice alone, so that its room is a bound for every row."""
+    relayed: bool = False
+    """Whether only the last answer, a sum, comes to the key holder: a filter's goes on to the next who answers, out of
+    the key holder's sight."""
 
     def __post_init__(self) -> None:
-        ensure(self.rows >= 1 and self.entries >= 1, "A plan for sums by slot needs at least one row and one entry.")
+        fits = self.rows >= 1 and self.entries >= 0 and self.shared >= 0 and self.width >= 1
+        ensure(fits, "A plan for sums by slot needs at least one row and one entry.")
         ensure(self.bound >= 1, "The bound of a plan is the largest absolute value of an entry: at least 1.")
-        ensure(0 <= self.most_sum <= self.entries * self.bound, "A row's sum cannot be larger than entries x bound.")
+        ensure(0 <= self.most_sum <= self.width * self.bound, "A row's sum cannot be larger than entries x bound.")
         ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
+        ensure(self.sums_only or not self.shared, "Entries that rows share can only be summed; plan `sums_only`.")
+        chained = not self.relayed or (self.choices >= 1 and not (self.sums_only and self.choices > 1))
+        ensure(
+            chained, "A relayed plan makes filters and then a sum; it has a choice, and more only without `sums_only`."
+        )
+        if self.modulus:
+            ensure(_is_odd_prime(self.modulus), "The modulus of a plan is an odd prime.")
+            ensure(2 * self.bound < self.modulus, "The modulus of a plan is more than twice its bound.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
         ensure(0 <= self.most_total <= self._most_of_parts, "All parts of a plan cannot have more than each at most.")
         object.__setattr__(self, "run_sums", max(self.run_sums, self.rows * self.parts))
         _ensure_room(self.most)
 
     @property
+    def width(self) -> int:
+        """What a row chooses among: its own entries and those that all rows share."""
+        return self.entries + self.shared
+
+    @property
     def most(self) -> int:
         """The largest absolute value that can be opened."""
-        return self.most_total or self._most_of_parts
+        return self.modulus // 2 or self.most_total or self._most_of_parts
 
     @property
     def _most_of_parts(self) -> int:
-        largest = max(self.most_sum or self.entries * self.bound, self.bound)
+        largest = max(self.most_sum or self.width * self.bound, self.bound)
         return (largest + self.choices * self.summand) * self.parts
 
     def knows(self, entries: int, chosen: int) -> bool:
         """Whether there can be sealed slots of so many entries a row after so many choices."""
         whole = entries == self.entries and not (self.sums_only and chosen)
-        return 0 <= chosen <= self.choices and (whole or (entries == 1 and chosen > 0))
+        summed = entries == 1 and chosen > 0
+        if self.relayed and chosen != self.choices:
+            return 0 <= chosen < self.choices and whole
+        return 0 <= chosen <= self.choices and (summed if self.relayed else whole or summed)
+
+    def offers(self, entries: int, chosen: int) -> int:
+        """What a row of such sealed slots chooses among."""
+        return entries if chosen else self.width
+
+    def centred(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums modulo the plan's modulus, those nearest to zero; as they are where it has none."""
+        if not self.modulus:
+            return sums
+        half = self.modulus // 2
+        return np.asarray((sums % self.modulus + half) % self.modulus - half)
+
+
+def score_modulus(most: int) -> int:
+    """The smallest modulus for sums of at most this absolute value that every cipher can use."""
+    candidate = -(-2 * most // MODULUS_STEP) * MODULUS_STEP + 1
+    while candidate < 2 * most + 1 or not _is_odd_prime(candidate):
+        candidate += MODULUS_STEP
+    return candidate
+
+
+@lru_cache(maxsize=64)
+def _is_odd_prime(number: int) -> bool:
+    """By Miller and Rabin; the first twelve primes as bases leave no doubt below 2^64."""
+    bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    if number < 3 or number >= MOST or any(number % base == 0 for base in bases):
+        return number in bases[1:]
+    odd = number - 1
+    while odd % 2 == 0:
+        odd //= 2
+    return all(_passes(number, base, odd) for base in bases)
+
+
+def _passes(number: int, base: int, odd: int) -> bool:
+    power, exponent = pow(base, odd, number), odd
+    while exponent != number - 1 and power not in (1, number - 1):
+        power, exponent = power * power % number, 2 * exponent
+    return power == number - 1 or (power == 1 and exponent == odd)
 
 
 def _ensure_sums(run_sums: int, summand: int, parts: int) -> None:
@@ -220,16 +287,27 @@ def ensure_row_values(values: NDArray[np.int64], plan: RowsPlan) -> None:
         ensure(bool(fits), "More rows than the plan allows are not zero; nothing was sealed.")
 
 
-def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan) -> None:
+def ensure_slot_values(values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> None:
     """Refuses integers of slots of which a choice's sum could be larger than the plan's."""
     ensure_values(values, (plan.rows, plan.entries), (plan.bound,))
+    common = shared_values(shared, plan)
+    ensure_values(common[None], (1, plan.shared), (plan.bound,))
     if not plan.most_sum:
         return
+    above = int(np.maximum(common, 0).sum())
+    below = above - int(common.sum())
     for first in range(0, plan.rows, SLOT_BLOCK):
         block = values[first : first + SLOT_BLOCK]
         positive = np.maximum(block, 0).sum(axis=1)
-        largest = max(int(positive.max()), int((positive - block.sum(axis=1)).max()))
+        largest = max(int(positive.max()) + above, int((positive - block.sum(axis=1)).max()) + below)
         ensure(largest <= plan.most_sum, "Integers of a row can sum to more than the plan allows; nothing was sealed.")
+
+
+def shared_values(shared: NDArray[np.int64] | None, plan: SlotsPlan) -> NDArray[np.int64]:
+    """The integers that all rows share, as many as the plan has; none given: none."""
+    common = np.empty(0, np.int64) if shared is None else shared
+    ensure(common.shape == (plan.shared,), f"The integers that rows share are not {plan.shared}, as in the plan.")
+    return common
 
 
 def ensure_single_entries(plan: SlotsPlan) -> None:
@@ -243,7 +321,11 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     own = replace(plan, nodes=1, run_sums=1) if any_nodes and isinstance(plan, RowsPlan) else plan
     # What is not said of channels, of the total of all parts, or of who seals, changes no digest.
     unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
-    told = tuple(x for name, x in asdict(own).items() if (name, x) not in unsaid)
+    said = asdict(own)
+    # So do these; where they are said, it is with their names.
+    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart", "relayed") if name in said)
+    told: tuple[object, ...] = tuple(x for name, x in said.items() if (name, x) not in unsaid)
+    told += tuple(pair for pair in named if pair[1])
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
 
 
@@ -257,6 +339,41 @@ def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -
     ensure(plus.shape == shape and plus.dtype == np.int64, "The summand does not have the shape of the sums.")
     inside = not plus.size or (plus.min() >= -summand and plus.max() <= summand)
     ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
+
+
+def ensure_known(plan: SlotsPlan) -> None:
+    """Refuses what a cipher does not serve yet."""
+    new = plan.shared or plan.modulus or plan.apart or plan.relayed
+    ensure(not new, "This cipher serves no plans with shared entries, a modulus, rows apart or relayed answers.")
+
+
+def ensure_pad(pad: NDArray[np.int64], plan: SlotsPlan) -> None:
+    """Refuses pads that are not one a row below the plan's modulus."""
+    ensure(plan.modulus > 0, "Pads are added modulo the modulus of a plan, and this one has none.")
+    ensure(pad.shape == (plan.rows,) and pad.dtype == np.int64, "Pads are not one 64-bit integer for each row.")
+    ensure(bool(pad.min() >= 0 and pad.max() < plan.modulus), "A pad is not below the plan's modulus.")
+
+
+def summands(plan: SlotsPlan, plus: NDArray[np.int64] | None, pad: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """What the answering side adds to the sums, one a row: a summand within the plan's, and a pad; nothing: none."""
+    if plus is not None:
+        ensure_plus(plus, (plan.rows,), plan.summand)
+    if pad is not None:
+        ensure_pad(pad, plan)
+    given = [np.ascontiguousarray(each) for each in (plus, pad) if each is not None]
+    return np.asarray(sum(given[1:], given[0])) if given else np.empty(0, np.int64)
+
+
+def ensure_turn(plan: SlotsPlan, chosen: int, *, summing: bool) -> None:
+    """Refuses a choice that is not the plan's next: where it is relayed, filters come first and one sum is last."""
+    ensure(chosen < plan.choices, f"The plan allows {plan.choices} choices one upon another; all are made.")
+    fits = not plan.relayed or summing == (chosen + 1 == plan.choices)
+    ensure(fits, "A relayed plan makes filters first, and a sum as its last choice.")
+
+
+def ensure_arrived(plan: SlotsPlan, chosen: int) -> None:
+    """Refuses to open what is still on its way from one who answers to the next."""
+    ensure(not plan.relayed or chosen == plan.choices, "A relayed plan opens nothing before its last choice.")
 
 
 def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...]) -> None:

@@ -49,6 +49,8 @@ ERROR_VARIANCE = 10.5
 TERNARY_VARIANCE = 2 / 3
 SMOOTHNESS = 0.6
 """h times 4^w."""
+FLOOD_ENTROPY = 1.0375
+"""Bits of entropy that a flood has beyond w (w >= 6; in the limit 1.0377): none of them can carry anything."""
 MOST_FLOOD = 99
 """Bits of each of a flood's integers: what the sampler draws."""
 PROVEN_BITS = 20
@@ -85,6 +87,11 @@ def shift(ones: int, variance: float) -> float:
 def flood_distance(moved: float, bits: int, coefficients: float) -> float:
     """Statistical distance over so many coefficients, each moved by `moved` (root of the mean square, or largest)."""
     return math.ldexp(math.sqrt(2 * SMOOTHNESS * coefficients) * moved, -bits)
+
+
+def carried(modulus: int, bits: int) -> float:
+    """Bits that one flooded coefficient can carry at most, whatever was sealed and chosen: the channel's capacity."""
+    return math.log2(modulus) - bits - FLOOD_ENTROPY
 
 
 def mask_deviation(last: int) -> float:

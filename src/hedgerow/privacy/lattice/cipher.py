@@ -39,9 +39,11 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     ensure_not_by_holder,
     ensure_opened,
+    ensure_pad,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
+    ensure_slot_values,
     plan_digest,
 )
 
@@ -170,8 +172,9 @@ class LatticePublicKey:
         ones = layout.ones(int(np.diff(nodes.starts).max()), layout.columns_together(selection.widths))
         layout.ensure_hides(plan, ones, sealed.head.parts, sealed.by_public_key)
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
-        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
+        """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
+        ensure_slot_values(values, plan, shared)
         if self.in_coefficients(plan):
             return coefficients.seal(self, values, plan)
         return self._slots.seal_slots(values, plan)
@@ -187,9 +190,15 @@ class LatticePublicKey:
         return self._slots.read_slots(data, plan, entries, chosen)
 
     def slot_sums(
-        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+        self,
+        sealed: SealedSlots,
+        own_choice: NDArray[np.bool_],
+        plus: NDArray[np.int64] | None = None,
+        pad: NDArray[np.int64] | None = None,
     ) -> Slots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
+        if pad is not None:
+            ensure_pad(pad, sealed.plan)
         if isinstance(sealed, CoefficientSlots):
             return coefficients.slot_sums(self, sealed, own_choice, plus)
         return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
@@ -239,8 +248,9 @@ class LatticeSecretKey:
         ensure_opened(opened, own.plan.most)
         return opened
 
-    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:
+    def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
         """As with the public key, quicker and smaller."""
+        ensure_slot_values(values, plan, shared)
         if self.public.in_coefficients(plan):
             return coefficients.seal(self, values, plan)
         return self._slots.seal_slots(values, plan)
@@ -317,6 +327,10 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
     def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
         """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
         return sizes.slots_bytes(plan, entries, chosen, self.link_mbit)
+
+    def slots_room(self, plan: SlotsPlan) -> float:
+        """What flooded coefficients can carry: one a row in coefficients, all of an answer in lanes."""
+        return sizes.slots_room(plan, self.link_mbit)
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

@@ -1,10 +1,10 @@
 """How many bytes sealed rows, returned sums and slots of the lattice cipher have: known from the plan alone."""
 
 from hedgerow import _native
-from hedgerow.privacy.lattice import coefficients, slots_wire, wire
+from hedgerow.privacy.lattice import bounds, coefficients, slots_wire, wire
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, rows_layout
-from hedgerow.privacy.lattice.slots_bounds import slots_layout
+from hedgerow.privacy.lattice.slots_bounds import lanes_room, slots_layout
 from hedgerow.privacy.lattice.slots_choice import as_rows, in_coefficients
 from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
 
@@ -46,3 +46,11 @@ def slots_bytes(plan: SlotsPlan, entries: int, chosen: int, link_mbit: float | N
     ciphertexts = layout.blocks * len(layout.moduli) * (1 if chosen and entries == 1 else layout.ciphertexts)
     halves = 2 if chosen else 1
     return slots_wire.HEAD_BYTES + ciphertexts * halves * layout.primes[chosen] * slots_wire.POLYNOMIAL_BYTES
+
+
+def slots_room(plan: SlotsPlan, link_mbit: float | None) -> float:
+    """Bits that an answer can carry at most: each of its coefficients is flooded."""
+    if in_coefficients(plan, link_mbit):
+        layout = rows_layout(as_rows(plan), link_mbit, by_public_key=False)
+        return plan.rows * bounds.carried(bounds.Q, layout.flood_bits)
+    return lanes_room(plan, slots_layout(plan))

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import bounds
-from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan
+from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan, ensure_known
 
 SLOTS = 8192
 MOST_PRIMES = 8
@@ -67,6 +67,7 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
 
     Tables that may be added to others are laid out as if all were sealed with the public key.
     """
+    ensure_known(plan)
     if not plan.choices:
         raise ParameterError(
             "A plan for slots makes no choice; lattice encryption hides what a sum was made of when a choice is made. "
@@ -86,6 +87,18 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
         "The floods that hide the choices of this plan for the whole run do not fit 214 bits; "
         "use fewer bits a value, fewer choices one upon another, or open fewer sums in a run."
     )
+
+
+def lanes_room(plan: SlotsPlan, layout: SlotsLayout) -> float:
+    """Bits that an answer in lanes can carry at most, whatever was sealed: those of the longest one that returns."""
+    answers = layout.blocks * len(layout.moduli) * SLOTS
+
+    def room(order: str, bits: int) -> float:
+        modulus = math.prod(bounds.PRIMES[: layout.primes[len(order) - 1]])
+        return answers * (1 if "S" in order else layout.ciphertexts) * bounds.carried(modulus, bits)
+
+    returned = (order for order in layout.floods if not plan.relayed or len(order[0]) == plan.choices)
+    return max(room(*order) for order in returned)
 
 
 def plaintext_primes(most: int) -> tuple[int, ...]:

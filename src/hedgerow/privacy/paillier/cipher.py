@@ -175,6 +175,11 @@ class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
         """The length of the wire form of slots after so many choices."""
         return self._bytes(slots_packing(plan, self.bits, chosen).count(plan.rows * entries))
 
+    def slots_room(self, plan: SlotsPlan) -> float:
+        """A whole plaintext for every ciphertext that returns."""
+        entries = 1 if plan.sums_only or plan.relayed else plan.entries
+        return float(slots_packing(plan, self.bits, plan.choices).count(plan.rows * entries) * self.bits)
+
     def _bytes(self, ciphertexts: int) -> int:
         return HEAD.size + ciphertexts * self.bits // 4
 

@@ -18,10 +18,12 @@ from hedgerow.privacy.shapes import (
     Selection,
     SlotsPlan,
     ensure,
+    ensure_known,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
+    summands,
 )
 
 SEAL_BITS = 256
@@ -51,6 +53,7 @@ def ensure_rows(plan: RowsPlan, bits: int) -> None:
 
 def ensure_slots(plan: SlotsPlan, bits: int) -> None:
     """Refuses a plan whose sums have no room, or that opens too much."""
+    ensure_known(plan)
     slots_packing(plan, bits, 0)
     _ensure_hidden(plan.run_sums)
 
@@ -69,10 +72,10 @@ class PaillierSealing(ABC):
         ensure_row_values(values, plan)
         return PaillierRows(self._sealed(values, rows_packing(plan, self._ring.bits)), plan, self._ring)
 
-    def seal_slots(self, values: Ints, plan: SlotsPlan) -> PaillierSlots:
-        """Seals rows x entries; whoever holds the secret key can read them one by one."""
+    def seal_slots(self, values: Ints, plan: SlotsPlan, shared: Ints | None = None) -> PaillierSlots:
+        """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
         ensure_slots(plan, self._ring.bits)
-        ensure_slot_values(values, plan)
+        ensure_slot_values(values, plan, shared)
         words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
         return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
 
@@ -135,13 +138,14 @@ class PaillierPublicKey(PaillierSealing):
         sums = self._products(words, len(packing.blocks), codes, selection.widths, nodes)
         return PaillierSums(self._returned(sums, packing, plus), plan, self._ring, parts, (selection.groups, 0))
 
-    def slot_sums(self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None) -> PaillierSlots:
+    def slot_sums(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
+    ) -> PaillierSlots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
         slots, words, parts = self._to_choose_from(sealed, own_choice)
         plan, chosen = slots.plan, slots.chosen + 1
-        if plus is not None:
-            ensure_plus(plus, (plan.rows,), plan.summand)
-            plus = plus.reshape(-1, 1)
+        added = summands(plan, plus, pad)
+        plus = added.reshape(-1, 1) if added.size else None
         codes = np.where(own_choice, 0, 1).astype(np.uint8).reshape(1, -1)
         nodes = Nodes.in_order(np.full(plan.rows, slots.entries))
         sums = self._products(words, 1, codes, np.array([1]), nodes)

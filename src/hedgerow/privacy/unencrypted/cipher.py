@@ -8,6 +8,7 @@ same sums, the same errors.
 A key is only a number, by which things made for different keys are told apart. It keeps no secret.
 """
 
+import math
 import os
 from typing import NoReturn
 
@@ -24,11 +25,15 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     agreed,
     ensure,
+    ensure_arrived,
     ensure_opened,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
+    ensure_turn,
+    shared_values,
+    summands,
 )
 from hedgerow.privacy.unencrypted.values import (
     HEAD,
@@ -39,6 +44,7 @@ from hedgerow.privacy.unencrypted.values import (
     ClearSlots,
     ClearSums,
     Ints,
+    beside,
     inside,
     read,
     read_head,
@@ -65,28 +71,33 @@ class UnencryptedPublicKey:
         ensure_row_values(values, plan)
         return ClearRows(values.copy(), plan, self._key)
 
-    def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
-        """Checks rows x entries and keeps them AS THEY ARE."""
-        ensure_slot_values(values, plan)
-        return ClearSlots(values.copy(), plan, self._key)
+    def seal_slots(self, values: Ints, plan: SlotsPlan, shared: Ints | None = None) -> ClearSlots:
+        """Checks rows x entries and what rows share, and keeps them AS THEY ARE."""
+        ensure_slot_values(values, plan, shared)
+        return ClearSlots(beside(values, shared_values(shared, plan)), plan, self._key)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> ClearRows:
         """Rows from their wire form, each within its bound."""
         clear, parts = read(data, self._key, ClearRows, plan, (plan.rows, len(plan.bounds)))
+        clear = clear.reshape(plan.rows, -1)
         _ensure_within(clear, tuple(parts * bound for bound in plan.bounds))
         return ClearRows(clear, plan, self._key, parts)
 
     def read_slots(self, data: bytes, plan: SlotsPlan, entries: int, chosen: int = 0) -> ClearSlots:
         """Slots from their wire form, each within its bound, or within that of sums once a choice was made."""
         ensure(plan.knows(entries, chosen), "The plan knows no such sealed slots.")
-        clear, parts = read(data, self._key, ClearSlots, plan, (plan.rows, entries), chosen)
-        _ensure_within(clear, (plan.most if chosen else parts * plan.bound,))
-        return ClearSlots(clear, plan, self._key, parts, chosen)
+        shared = 0 if chosen else plan.shared
+        clear, parts = read(data, self._key, ClearSlots, plan, (plan.rows, entries), (chosen, shared))
+        _ensure_within(clear[:, None], (plan.most if chosen else parts * plan.bound,))
+        own = plan.rows * entries
+        slots = beside(clear[:own].reshape(plan.rows, entries), clear[own:])
+        return ClearSlots(slots, plan, self._key, parts, chosen)
 
     def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> ClearSums:
         """Sums from their wire form, each within what the plan makes possible."""
         ensure(1 <= groups <= plan.groups, "The plan does not have so many groups.")
         clear, parts = read(data, self._key, ClearSums, plan, (plan.nodes, groups, len(plan.bounds)))
+        clear = clear.reshape(plan.nodes, groups, -1)
         _ensure_within(clear, plan.most)
         return ClearSums(clear, plan, self._key, parts)
 
@@ -106,26 +117,29 @@ class UnencryptedPublicKey:
         sets = Nodes(np.ascontiguousarray(nodes.rows), np.ascontiguousarray(nodes.starts))
         return _native.plain_group_sums(np.ascontiguousarray(clear), chosen, sets, self._threads)
 
-    def slot_sums(self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None) -> ClearSlots:
-        """Each row's sum of chosen entries, with `plus` added; readable by ANYBODY."""
-        slots, left = self._chosen_of(sealed, own_choice)
-        sums = left.sum(axis=1, keepdims=True)
-        if plus is not None:
-            ensure_plus(plus, (slots.plan.rows,), slots.plan.summand)
-            sums += plus[:, None]
-        return ClearSlots(sums, slots.plan, self._key, slots.parts, slots.chosen + 1)
+    def slot_sums(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
+    ) -> ClearSlots:
+        """Each row's sum of chosen entries, with `plus` and `pad` added; readable by ANYBODY."""
+        slots, left = self._chosen_of(sealed, own_choice, summing=True)
+        sums = left.sum(axis=1)
+        added = summands(slots.plan, plus, pad)
+        sums = slots.plan.centred(sums + added if added.size else sums)
+        return ClearSlots(sums[:, None], slots.plan, self._key, slots.parts, slots.chosen + 1)
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> ClearSlots:
         """The chosen integers, zero for the others; ANYBODY can tell which is which."""
-        slots, left = self._chosen_of(sealed, own_choice)
+        slots, left = self._chosen_of(sealed, own_choice, summing=False)
         ensure_single_entries(slots.plan)
         return ClearSlots(left, slots.plan, self._key, slots.parts, slots.chosen + 1)
 
-    def _chosen_of(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[ClearSlots, Ints]:
+    def _chosen_of(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], *, summing: bool
+    ) -> tuple[ClearSlots, Ints]:
         slots, clear = inside(sealed, ClearSlots, self._key)
         fits = own_choice.shape == clear.shape and own_choice.dtype == np.bool_
         ensure(fits, "A choice is a truth value for each row and entry of what it is made upon.")
-        ensure(slots.chosen < slots.plan.choices, "The plan does not allow another choice upon these sealed integers.")
+        ensure_turn(slots.plan, slots.chosen, summing=summing)
         return slots, np.where(own_choice, clear, 0)
 
 
@@ -146,9 +160,9 @@ class UnencryptedSecretKey:
         """As with the public key."""
         return self.public.seal_rows(values, plan)
 
-    def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
+    def seal_slots(self, values: Ints, plan: SlotsPlan, shared: Ints | None = None) -> ClearSlots:
         """As with the public key."""
-        return self.public.seal_slots(values, plan)
+        return self.public.seal_slots(values, plan, shared)
 
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels."""
@@ -161,6 +175,7 @@ class UnencryptedSecretKey:
         own, clear = inside(sealed, ClearSlots, self._key)
         if not own.chosen:
             ensure_single_entries(own.plan)
+        ensure_arrived(own.plan, own.chosen)
         ensure_opened(clear, (own.plan.most,))
         return clear.copy()
 
@@ -212,9 +227,14 @@ class Unencrypted:
         """The length of the wire form of the sums of so many groups."""
         return HEAD.size + WORD * plan.nodes * groups * len(plan.bounds)
 
-    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:  # noqa: ARG002  # like any other
+    def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
         """The length of the wire form of slots."""
-        return HEAD.size + WORD * plan.rows * entries
+        return HEAD.size + WORD * (plan.rows * entries + (0 if chosen else plan.shared))
+
+    def slots_room(self, plan: SlotsPlan) -> float:
+        """What came in was checked to be within its bounds, and so is what returns."""
+        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only or plan.relayed else plan.entries)
+        return integers * math.log2(2 * plan.most + 1)
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses nothing: sums of any plan have room in 62 bits, and NOTHING is hidden."""

@@ -53,16 +53,23 @@ class Clear(Addable, Generic[Plan]):
         agreed(same, "Sealed things of different keys, plans or sizes cannot be added.")
         parts = self._parts + other._parts
         ensure(parts <= self._plan.parts, "The plan does not allow so many sealed things to be added.")
-        return type(self)(
-            self._clear + (-1 if subtract else 1) * other._clear, self._plan, self._key, parts, self._chosen
-        )
+        total = self._clear + (-1 if subtract else 1) * other._clear
+        return type(self)(self._reduced(total), self._plan, self._key, parts, self._chosen)
+
+    def _reduced(self, total: Ints) -> Ints:
+        """Modulo the plan's modulus, where it has one."""
+        return total
+
+    def _sent(self) -> tuple[tuple[int, ...], list[Ints]]:
+        """The shape that the wire form tells, and what it holds."""
+        return self._clear.shape, [self._clear]
 
     def encode(self) -> bytes:
         """The wire form: a head with version and sizes, then the integers AS THEY ARE."""
-        sizes = _told(self._clear.shape, self._chosen)
+        shape, sent = self._sent()
         plan = plan_digest(self._plan, self.kind == ROWS)
-        head = HEAD.pack(MARK, VERSION, self.kind, self._key, plan, self._parts, *sizes)
-        return head + self._clear.astype("<i8").tobytes()
+        head = HEAD.pack(MARK, VERSION, self.kind, self._key, plan, self._parts, *_told(shape, self._chosen))
+        return head + b"".join(part.astype("<i8").tobytes() for part in sent)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}, not encrypted>"
@@ -88,7 +95,7 @@ class ClearSums(Clear[RowsPlan]):
 
 
 class ClearSlots(Clear[SlotsPlan]):
-    """Integers of rows and entries, NOT SEALED."""
+    """Integers of rows and entries, those that rows share beside each row's own, NOT SEALED."""
 
     __slots__ = ()
     kind = SLOTS
@@ -96,12 +103,24 @@ class ClearSlots(Clear[SlotsPlan]):
     @property
     def entries(self) -> int:
         """As in the plan, or 1 after the entries of each row were summed."""
-        return int(self._clear.shape[1])
+        return int(self._clear.shape[1]) if self._chosen else self._plan.entries
+
+    def _reduced(self, total: Ints) -> Ints:
+        return self._plan.centred(total) if self._chosen else total
+
+    def _sent(self) -> tuple[tuple[int, ...], list[Ints]]:
+        own = self._clear[:, : self.entries]
+        return own.shape, [own, self._clear[0, self.entries :]]
 
     @property
     def chosen(self) -> int:
         """How many choices have been made upon it."""
         return self._chosen
+
+
+def beside(values: Ints, shared: Ints) -> Ints:
+    """Rows' own integers, and beside each row's those that all share."""
+    return np.concatenate([values, np.broadcast_to(shared, (len(values), len(shared)))], axis=1)
 
 
 def inside(sealed: object, kind: type[Kind], key: bytes) -> tuple[Kind, Ints]:
@@ -122,19 +141,29 @@ def read_head(data: bytes) -> tuple[int, bytes, bytes, int, tuple[int, int, int]
 
 
 def read(
-    data: bytes, key: bytes, kind: type[Kind], plan: RowsPlan | SlotsPlan, shape: tuple[int, ...], chosen: int = 0
+    data: bytes,
+    key: bytes,
+    kind: type[Kind],
+    plan: RowsPlan | SlotsPlan,
+    shape: tuple[int, ...],
+    chosen: tuple[int, int] = (0, 0),
 ) -> tuple[Ints, int]:
-    """Integers of this shape, and how many parts were added to make them."""
+    """Integers of this shape, one after the other, and how many parts were added to make them.
+
+    Of slots also how many choices were made, and how many integers follow that all rows share.
+    """
     found, of_key, of_plan, parts, sizes = read_head(data)
     agreed(found == kind.kind, "These bytes do not hold the kind of sealed integers that was asked for.")
     agreed(of_key == key, "These sealed integers belong to another key.")
     fits = (
-        of_plan == plan_digest(plan, kind.kind == ROWS) and sizes == _told(shape, chosen) and 1 <= parts <= plan.parts
+        of_plan == plan_digest(plan, kind.kind == ROWS)
+        and sizes == _told(shape, chosen[0])
+        and 1 <= parts <= plan.parts
     )
     agreed(fits, "These sealed integers were not made for the plan that was agreed on.")
-    length = HEAD.size + 8 * math.prod(shape)
+    length = HEAD.size + 8 * (math.prod(shape) + chosen[1])
     agreed(len(data) == length, "Sealed integers do not have the length that their sizes tell.")
-    return np.frombuffer(data, "<i8", offset=HEAD.size).astype(np.int64).reshape(shape), parts
+    return np.frombuffer(data, "<i8", offset=HEAD.size).astype(np.int64), parts
 
 
 def _told(shape: tuple[int, ...], chosen: int) -> tuple[int, int, int]:
