@@ -245,6 +245,17 @@ POLICY = {
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
     "most_predicted_rows": "rows that it may ask about with one model, over all predictions; counted in the "
     "owner's ledger, where asking about a row again counts again",
+    "allow_sealed": "the active party of a vertical model may ask for encrypted scores that depend on this party's "
+    "columns",
+    "most_answers_per_id": "encrypted scores, and contributions to them, that may be told about one id within "
+    "`answer_days`, over all models; ids that this party does not have are counted alike",
+    "answer_days": "days for which an answer counts",
+    "most_bits_per_id": "capacity in bits of all those answers together",
+    "most_score_bits": "capacity in bits of one answer",
+    "least_paths": "a model is refused if more than 1 % of its scores are shared by fewer combinations of ways through "
+    "this party's splits; the active party computes it, which alone has the leaf values",
+    "least_own_cuts": "least number of this party's own splits in a model of which encrypted scores are asked for",
+    "least_own_trees": "least number of trees that have such splits",
     "openers": "parties that may decrypt the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "

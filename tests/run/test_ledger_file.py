@@ -6,8 +6,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow.agreement.policy import AnswerLimits
 from hedgerow.cli import app
 from hedgerow.errors import RunError
+from hedgerow.protocols.session.answer_ledger import AnswerLedger, answers_beside
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.run.folder.ledger_file import LedgerFile, ledger_beside, opened
 from hedgerow.storage.audit import AuditLog, read, verify
@@ -113,3 +115,56 @@ def test_a_ledger_that_is_not_there_or_was_changed_is_refused(path):
         Ledger(log).guess(b"a", False)
     path.write_bytes(path.read_bytes().replace(b"wrong hash", b"right hash"))
     assert "was changed, removed or swapped" in said("reset-guesses", path, code=3)
+
+
+@pytest.fixture
+def answers(path):
+    """A ledger of answers: two ids, one of them asked about with two models."""
+    ledger = AnswerLedger(answers_beside(path), AnswerLimits(3, 365, 60))
+    ledger.charge("abc", ["7", "8"], 1, 20)
+    ledger.charge("def", ["7"], 1, 17.5)
+    ledger.close()
+    return answers_beside(path)
+
+
+def grid(text):
+    return [line.split() for line in text.splitlines() if line.strip() and "─" not in line]
+
+
+def test_answers_about_ids_are_shown_beside_the_ledger_or_alone(path, answers):
+    with opened(path):
+        pass
+    both, alone = said("show", path), said("show", answers)
+    assert "wrong hashes" in both
+    assert "wrong hashes" not in alone
+    for text in (both, alone):
+        assert ["abc", "2", "2", "40", "1", "20"] in grid(text)
+        assert ["all", "2", "3", "57.5", "2", "37.5"] in grid(text)
+        assert "Each id may be answered 3 times in 365 days, with at most 60 bits." in " ".join(text.split())
+
+
+def test_what_is_counted_of_one_id_is_shown(path, answers):
+    text = said("show", answers, "--id", "7")
+    assert ["def", "1", "17.5"] in grid(text)
+    assert ["all", "2", "37.5"] in grid(text)
+    assert ["all", "0", "0"] in grid(said("show", answers, "--id", "9"))
+    assert "There is no ledger of answers" in said("show", path.with_name("no.ledger"), "--id", "7", code=3)
+
+
+def test_the_limits_shown_are_those_of_the_policy(answers, tmp_path):
+    rules = tmp_path / "policy.toml"
+    rules.write_text("most_answers_per_id = 5\nanswer_days = 30\nleast_own_cuts = 0\n")
+    assert "5 times in 30 days" in " ".join(said("show", answers, "--policy", rules).split())
+    rules.write_text("most_answers_per_id = 0\n")
+    assert "must be a whole number from 1 on" in said("show", answers, "--policy", rules, code=3)
+
+
+def test_old_answers_are_removed_by_a_command(path, answers):
+    assert "removed: 0 answers about ids" in said("compact", answers, "--days", 365)
+    year_ago = AnswerLedger(answers, AnswerLimits(3, 365, 60), lambda: 1e9)
+    year_ago.charge("old", ["9"], 1, 1)
+    assert "removed: 1 answers about ids" in said("compact", answers, "--days", 365)
+    assert ["all", "2", "3", "57.5", "2", "37.5"] in grid(said("show", answers))
+    with opened(path):
+        pass
+    assert "is no ledger of answers" in said("compact", path, "--days", 365, code=3)

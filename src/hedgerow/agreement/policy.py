@@ -9,6 +9,17 @@ from hedgerow.errors import PolicyError
 
 
 @dataclass(frozen=True)
+class AnswerLimits:
+    """What an owner allows to be told about one id in sealed predictions, over all models and processes."""
+
+    most_answers: int
+    days: int
+    """For so many days an answer counts."""
+    most_bits: int
+    """Bits for which all these answers together may have room."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """What this owner allows. The defaults are the strictest that a masked run with three parties meets."""
 
@@ -59,6 +70,21 @@ class Policy:
     """The active party of a vertical model may ask which way rows go at this party's cuts."""
     most_predicted_rows: int = 1_000_000
     """Rows of one model that it may ask about, in all predictions together; counted in the owner's ledger."""
+    allow_sealed: bool = True
+    """It may ask for sealed scores, which depend on this party's columns; each is an answer about an id."""
+    most_answers_per_id: int = 3
+    """Answers about one id within `answer_days`, of all models: three scores a year, or one with two reasons."""
+    answer_days: int = 365
+    most_bits_per_id: int = 60
+    """Bits for which those answers together have room; whoever asks can seal what it likes, so room is what counts."""
+    most_score_bits: int = 24
+    """Bits for which one answer has room."""
+    least_paths: int = 1000
+    """Ways through this party's cuts that must share a score, so that the score does not tell the way."""
+    least_own_cuts: int = 20
+    """Own cuts of a model, below which its sealed scores tell too much of each; counted in the party's own part."""
+    least_own_trees: int = 10
+    """Trees with such cuts."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
     tell_columns: Literal["codes", "names"] = "codes"
@@ -95,6 +121,21 @@ class Policy:
         for is_refused, what, rule in refused:
             if is_refused:
                 raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
+
+    @property
+    def answer_limits(self) -> AnswerLimits:
+        """What may be told about one id."""
+        return AnswerLimits(self.most_answers_per_id, self.answer_days, self.most_bits_per_id)
+
+    def check_sealed(self, bits: float) -> None:
+        """Refuse sealed scores altogether, or an answer with room for this many bits."""
+        if not self.allow_sealed:
+            raise PolicyError("The run asks for sealed scores, which this party's policy refuses (allow_sealed).")
+        if not bits <= self.most_score_bits:  # refuses NaN too
+            raise PolicyError(
+                f"An answer of the run has room for {bits:.4g} bits, more than this party's policy allows "
+                f"(most_score_bits = {self.most_score_bits}); use fewer digits."
+            )
 
     def fewest(self, plan: Plan) -> int:
         """The fewest parties over which this owner gives a part of a sum, masked or sealed."""
@@ -138,5 +179,11 @@ ALLOW_ALL = Policy(
     most_sides=10**18,
     most_bits=10**18,
     most_predicted_rows=10**12,
+    most_answers_per_id=10**12,
+    most_bits_per_id=10**15,
+    most_score_bits=10**6,
+    least_paths=0,
+    least_own_cuts=0,
+    least_own_trees=0,
 )
 """For parties that live in one process, where there is nobody to hide from."""

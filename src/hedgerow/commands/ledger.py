@@ -1,25 +1,81 @@
-"""A data owner's ledger, which lies beside its key: what it counts over all its runs."""
+"""A data owner's ledgers, which lie beside its key: what it counts over all its runs."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hedgerow.agreement.policy import AnswerLimits, Policy
 from hedgerow.commands.print_tables import note, print_grid
+from hedgerow.errors import RunError
+from hedgerow.protocols.session.answer_ledger import AnswerLedger, AnswerTotals, answers_beside
 from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger
+from hedgerow.run.file.policy import read_policy
 from hedgerow.run.folder.ledger_file import existing_log
+from hedgerow.storage.shared_records import is_shared_records
 
 File = Annotated[Path, typer.Argument(help="A ledger, or the audit log of a run.", show_default=False)]
+Answers = Annotated[Path, typer.Argument(help="A ledger of answers.", show_default=False)]
+Id = Annotated[
+    str | None, typer.Option("--id", help="Show what is counted of this id alone.", show_default=False, metavar="ID")
+]
+Rules = Annotated[
+    Path | None,
+    typer.Option("--policy", help="Own rules (.toml), whose limits are shown; without them, the strictest."),
+]
+Days = Annotated[
+    int, typer.Option("--days", min=1, help="Keep answers of this many days: the longest answer_days of any policy.")
+]
 
 
-def show(file: File) -> None:
-    """Show how many wrong hashes of rows were heard, and how many rows of each model were predicted."""
+def show(file: File, one: Id = None, policy: Rules = None) -> None:
+    """Show how often wrong hashes of rows were heard, rows of each model predicted, and answers about ids given.
+
+    A ledger of answers beside the ledger, or named itself, is shown too; its ids are hashes, which nothing turns back.
+    """
+    limits = (Policy() if policy is None else read_policy(policy)).answer_limits
+    answers = file if is_shared_records(file) else answers_beside(file)
+    if one is not None and not answers.exists():
+        raise RunError(f"There is no ledger of answers {answers}; name the one beside the owner's key.")
+    if one is None and answers != file:
+        _show_log(file)
+    if answers.exists():
+        ledger = AnswerLedger(answers, limits)
+        _show_answers(ledger) if one is None else _show_id(ledger, one)
+        ledger.close()
+
+
+def _show_log(file: Path) -> None:
     log = existing_log(file)
     ledger = Ledger(log)
     rows = [["wrong hashes of rows", "", f"{ledger.wrong} of {MOST_WRONG}"]]
     rows += [["rows predicted", model, f"{n:,}"] for model, n in ledger.predicted.items()]
     print_grid(["counted", "model", "number"], rows, n_names=2)
     log.close()
+
+
+def _show_answers(ledger: AnswerLedger) -> None:
+    found = ledger.summary()
+    rows = [_cells(name, one) for name, one in found.by_model.items()]
+    print_grid(["model", "ids", "answers", "bits", "most about an id", "bits about it"],
+               [*rows, _cells("all", found.total)])  # fmt: skip
+    note(f"Each id may be answered {_allowed(found.limits)}.")
+
+
+def _show_id(ledger: AnswerLedger, one: str) -> None:
+    found = ledger.counted(one)
+    rows = [[name, f"{of.answers:,}", f"{of.bits:,.6g}"] for name, of in found.items()]
+    answers, bits = sum(of.answers for of in found.values()), sum(of.bits for of in found.values())
+    print_grid(["model", "answers", "bits"], [*rows, ["all", f"{answers:,}", f"{bits:,.6g}"]])
+    note(f"Each id may be answered {_allowed(ledger.limits)}; whether it is in a table is not counted.")
+
+
+def _cells(name: str, of: AnswerTotals) -> list[str]:
+    return [name, f"{of.ids:,}", f"{of.answers:,}", f"{of.bits:,.10g}", f"{of.most_answers:,}", f"{of.most_bits:,.6g}"]
+
+
+def _allowed(limits: AnswerLimits) -> str:
+    return f"{limits.most_answers} times in {limits.days} days, with at most {limits.most_bits} bits"
 
 
 def reset_guesses(file: File) -> None:
@@ -32,4 +88,14 @@ def reset_guesses(file: File) -> None:
          "which before the next run.")  # fmt: skip
 
 
-COMMANDS = (show, reset_guesses)
+def compact(file: Answers, days: Days) -> None:
+    """Remove answers that are older than any policy of this owner counts from a ledger of answers."""
+    if not is_shared_records(file):
+        raise RunError(f"{file} is no ledger of answers; name the one beside the owner's key that ends in .answers.")
+    ledger = AnswerLedger(file, AnswerLimits(1, days, 1))
+    n = ledger.compact()
+    ledger.close()
+    typer.echo(f"removed: {n:,} answers about ids, older than {days} days")
+
+
+COMMANDS = (show, reset_guesses, compact)

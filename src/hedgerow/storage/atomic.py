@@ -39,3 +39,12 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the folder of a file that was made or replaced would show it after a loss of power."""
+    folder = os.open(path.resolve().parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

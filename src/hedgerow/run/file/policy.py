@@ -42,6 +42,8 @@ def _check(path: Path, key: str, value: Any) -> None:
     elif isinstance(default, bool):
         right, kind = isinstance(value, bool), "true or false"
     else:
-        right, kind = isinstance(value, int) and not isinstance(value, bool) and value >= 1, "a whole number from 1 on"
+        least = 0 if key.startswith("least_") else 1
+        right = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        kind = f"a whole number from {least} on"
     if not right:
         raise PolicyError(f"In the policy {path}, {key} must be {kind}.")
