@@ -35,6 +35,9 @@ Align = Literal["given", "private"]
 OnLoss = Literal["wait", "continue"]
 Order = Literal["bagging", "sequential"]
 PREDICT = "predict"
+SEALED = "predict-sealed"
+MOST_SCORES = 1000
+"""Scores of a row in a sealed prediction: one a class."""
 
 
 class SecureAggregation(msgspec.Struct, frozen=True, tag="masked"):
@@ -395,6 +398,39 @@ class Prediction(Method, frozen=True, tag=PREDICT):
         """Refuse a prediction without an active party, or of no model."""
         if self.active not in plan.names or not self.model:
             raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
+
+
+class SealedPrediction(Method, frozen=True, tag=SEALED):
+    """A vertical model's parties predict in one round: the active party learns scores, the others nothing of them.
+
+    Scores are integers modulo the prime `modulus`, which so bounds what an answer can carry; `scores` are the scores of
+    a row, one a class.
+    """
+
+    active: str
+    model: str
+    modulus: int
+    scores: int = 1
+    privacy: Lattice | Paillier = Lattice()
+
+    def __post_init__(self) -> None:
+        _check_kind("privacy", self.privacy, (Lattice, Paillier))
+        _check_numbers(self, modulus=Integral, scores=Integral)
+
+    @property
+    def word(self) -> str:
+        """What a run's folder calls it."""
+        return SEALED
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse a prediction without an active party, or of no model, or without scores."""
+        if self.active not in plan.names or not self.model:
+            raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
+        if not (3 <= self.modulus < 1 << 27 and 1 <= self.scores <= MOST_SCORES):
+            raise ParameterError(
+                f"A sealed prediction has 1 to {MOST_SCORES} scores a row, modulo a prime below 2^27; it has "
+                f"{self.scores}, modulo {self.modulus}."
+            )
 
 
 Federation = Horizontal | Vertical | WholeTrees

@@ -693,6 +693,62 @@ class AskWays(Request, frozen=True, tag=61):
     rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
 
 
+# Sealed prediction: see `protocols.predict.sealed_active`.
+
+
+class SlotsTold(msgspec.Struct, frozen=True, array_like=True, eq=False):
+    """The slots of one class as their chooser is told them; `model.score_slots.PartySlots` has what each means."""
+
+    entries: I64
+    sources: I64
+    shared: I64
+    relays: I64
+    relay_sources: I64
+    targets: I64
+    padded: I64
+    """The parties, by number, whose answers of this class open together only."""
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class BeginScores(Request, frozen=True, tag=62):
+    """What a sealed prediction's batches have in common, until it is told anew."""
+
+    session: Annotated[bytes, clear("fresh random bytes, the same for all parties")]
+    keys: Annotated[tuple[Key, ...], clear("the asked parties' keys, certificates and signatures")]
+    slots: Annotated[tuple[SlotsTold, ...], clear("which own cuts, and which sides, have a slot; who relays to whom")]
+    public_key: Annotated[bytes, clear("the active party's public key")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class ScoresReady(Answer, frozen=True, tag=61):
+    """The party agrees to the slots."""
+
+    reasons: Annotated[tuple[str, ...], clear("columns, or groups of them, whose contributions the owner lets be told")]
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class AskScores(Request, frozen=True, tag=63):
+    """One batch of rows: choose among their weights."""
+
+    batch: Annotated[int, clear("counts the batches of this process")]
+    ids: Annotated[tuple[str, ...], clear("ids of the rows that are predicted")]
+    reasons: Annotated[bool, clear("whether contributions of columns are asked for")]
+    sealed_weights: Annotated[tuple[bytes, ...], sealed("weights of the party's slots, one table a class")]
+    sealed_relays: Annotated[tuple[bytes, ...], sealed("weights that go on to another party, one table a class")]
+    signature: Annotated[bytes, clear("the active party's signature of model, key, ids and weights")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class Scores(Answer, frozen=True, tag=62):
+    """One sealed score a row and class, which the active party opens."""
+
+    sealed_scores: Annotated[
+        tuple[bytes, ...], sealed("each row's sum of chosen weights, under pads if several answer")
+    ]
+    sealed_relays: Annotated[tuple[bytes, ...], sealed("sums under pads that the party has which chooses next")]
+    sealed_reasons: Annotated[tuple[bytes, ...], sealed("the same sums with columns taken as missing, if asked for")]
+
+
 @message(by=DRIVER, to=EVERY_PARTY)
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""

@@ -20,7 +20,7 @@ from hedgerow.model.file import save
 from hedgerow.model.model import Model, classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.run.simulation.party_tables import are_parties, parties_of
-from hedgerow.run.simulation.predict import predict_parties
+from hedgerow.run.simulation.predict import predict_parties, sealed_scores
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind
@@ -126,17 +126,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
-    def _scores(self, X: Any) -> NDArray[np.float32]:
+    def _scores(self, X: Any, sealed: bool = False) -> NDArray[np.float32]:
         """Raw scores of a table's rows, or by the parties of a vertical model asking each other."""
         check_is_fitted(self)
+        if sealed:
+            if not are_parties(X):
+                raise ParameterError("Only the parties of a vertical model predict sealed; give a mapping of tables.")
+            return sealed_scores(self.model_, parties_of(X), threads=threads_of(self.n_jobs))
         if are_parties(X):
             return self.model_.scores_at(self.apply(X))
         return self.model_.scores(self._table(X), threads_of(self.n_jobs))
 
-    def _means(self, X: Any) -> NDArray[np.float64]:
+    def _means(self, X: Any, sealed: bool = False) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class."""
-        scores = self._scores(X)
-        return self.model_.means(scores)
+        return self.model_.means(self._scores(X, sealed))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -184,13 +187,16 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         many = len(classes) > 2
         return (Loss(self._many, n_classes=len(classes)) if many else Loss(self._two)), classes  # type: ignore[arg-type]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of every class (rows x classes, in the order of `classes_`)."""
-        return self._means(X)
+    def predict_proba(self, X: Any, sealed: bool = False) -> NDArray[np.float64]:
+        """The probability of every class (rows x classes, in the order of `classes_`).
 
-    def predict(self, X: Any) -> NDArray[np.generic]:
-        """The likeliest class of each row."""
-        means = self._means(X)
+        With `sealed`, the parties of a vertical model predict in one round, in which nobody learns the way of a row.
+        """
+        return self._means(X, sealed)
+
+    def predict(self, X: Any, sealed: bool = False) -> NDArray[np.generic]:
+        """The likeliest class of each row; `sealed` as in `predict_proba`."""
+        means = self._means(X, sealed)
         return np.asarray(self.classes_[means.argmax(axis=1)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -206,9 +212,9 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         name, parameter = self._objective()
         return Loss(name or "squared", parameter), ()
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The expected label of each row."""
-        return self._means(X)
+    def predict(self, X: Any, sealed: bool = False) -> NDArray[np.float64]:
+        """The expected label of each row; with `sealed`, a vertical model's parties predict in one sealed round."""
+        return self._means(X, sealed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

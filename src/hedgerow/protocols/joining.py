@@ -85,26 +85,35 @@ class Membership:
     def meet(self, request: Introduce) -> Mapping[int, bytes]:
         """Secrets with every other party whose signed key is pinned in the plan."""
         plan = self.agreed_plan
-        names = [key.name for key in request.keys]
-        if len(set(names)) != len(names) or self.name not in names:
-            raise ProtocolError("The introduction names a party twice, or not this one.")
-        for key in request.keys:
-            check_key(plan, key)
-            if plan.coordinator:
-                self._check_peer(key)
-        if not plan.goes_on and set(names) != set(plan.answering):
+        self._check_keys(request.keys)
+        if not plan.goes_on and {key.name for key in request.keys} != set(plan.answering):
             raise PrivacyError(
                 "The driver leaves out a party of the plan, which is to be waited for; this party stops."
             )
-        secrets = {}
-        for key in request.keys:
-            if key.name == self.name:
-                if key.public_key != self._pair_keys.public:
-                    raise PrivacyError("The driver shows the others a key for this party that is not its own.")
-                continue
-            if plan.method.masked or plan.method.private_names:
-                secrets[plan.names.index(key.name)] = self._pair_keys.shared(key.public_key, plan.digest)
-        return secrets
+        if not (plan.method.masked or plan.method.private_names):
+            return {}
+        return {plan.names.index(name): secret for name, secret in self._secrets(request.keys).items()}
+
+    def meet_some(self, keys: Sequence[Key]) -> Mapping[str, bytes]:
+        """Secrets with those parties of the plan that are asked; who is left out is the driver's to say."""
+        self._check_keys(keys)
+        return self._secrets(keys)
+
+    def _check_keys(self, keys: Sequence[Key]) -> None:
+        """Refuse keys that are not pinned in the plan, and a list without this party's own."""
+        names = [key.name for key in keys]
+        if len(set(names)) != len(names) or self.name not in names:
+            raise ProtocolError("The introduction names a party twice, or not this one.")
+        for key in keys:
+            check_key(self.agreed_plan, key)
+            if self.agreed_plan.coordinator:
+                self._check_peer(key)
+            if key.name == self.name and key.public_key != self._pair_keys.public:
+                raise PrivacyError("The driver shows the others a key for this party that is not its own.")
+
+    def _secrets(self, keys: Sequence[Key]) -> dict[str, bytes]:
+        digest = self.agreed_plan.digest
+        return {key.name: self._pair_keys.shared(key.public_key, digest) for key in keys if key.name != self.name}
 
     def _check_peer(self, key: Key) -> None:
         """Refuse a certificate that has expired or was revoked; in one process all are fresh."""

@@ -6,6 +6,7 @@ Sees in the clear.  The ids of the rows that are predicted, and which of them co
 Gives away which of these rows it has, and which way they go at these cuts; never a value or a threshold.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
@@ -41,6 +42,8 @@ class PartOwner:
     log: Log | None = None
     ledger: Log | None = None
     """Where rows are counted over all predictions of this owner; None: in the log."""
+    reasons: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Of sealed predictions: groups of own columns whose contributions may be told, each by a label."""
 
     def check(self) -> None:
         """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""
@@ -56,6 +59,20 @@ def check_owner(part: Part, name: str) -> None:
         raise ModelError(f"The part is that of {part.party!r}, not of {name!r}; give this party's own.")
 
 
+class OwnRows:
+    """A party's own rows, found by their ids."""
+
+    def __init__(self, own: PartOwner) -> None:
+        self.own_values = dense(own.own_table.aligned(own.part.columns))
+        ids = texts_of(own.own_table)
+        self._own_places = {text: row for row, text in enumerate(ids)}
+        check_once(len(ids), len(self._own_places))
+
+    def places(self, ids: Sequence[str]) -> Places:
+        """Where rows are among the party's own; -1 for one that it does not have."""
+        return np.array([self._own_places.get(text, -1) for text in ids], np.int64)
+
+
 class Answering(Shell[Never]):
     """A passive party's side: tells which way rows go at its own cuts, and nothing else."""
 
@@ -68,10 +85,7 @@ class Answering(Shell[Never]):
         self.own, self.part = own, own.part
         self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
-        self.own_values = dense(own.own_table.aligned(own.part.columns))
-        ids = texts_of(own.own_table)
-        self.own_rows = {text: row for row, text in enumerate(ids)}
-        check_once(len(ids), len(self.own_rows))
+        self.own_rows = OwnRows(own)
         self.cuts = parts.places(own.part)
         self.n_trees = int(own.part.tree.max(initial=-1)) + 1
         self.n_asked, self.rows = 0, np.empty(0, np.int64)
@@ -105,7 +119,7 @@ class Answering(Shell[Never]):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
         self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
         self.n_asked += n
-        self.rows = np.array([self.own_rows.get(text, -1) for text in request.ids], np.int64)
+        self.rows = self.own_rows.places(request.ids)
         self.last = np.full(n * self.n_trees, -1, np.int32)
         known = self.rows >= 0
         self.log.note("rows asked about", rows=n, known=int(known.sum()))
@@ -119,7 +133,7 @@ class Answering(Shell[Never]):
             self._once(place * len(self.part.tree) + cut)
         else:
             self._go_down(where, self.part.node[cut]) if after is None else self._go_on(where, after[cut])
-        left = self.part.left(self.own_values, cut, self.rows[place])
+        left = self.part.left(self.own_rows.own_values, cut, self.rows[place])
         if not self.part.hidden:
             self.last[where] = self.part.node[cut] if after is None else 2 * cut + ~left
         self.log.note("ways told", cuts=len(request.tree), ways=len(left))

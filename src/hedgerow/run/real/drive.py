@@ -1,6 +1,6 @@
 """How a real run is driven, whatever its parties are asked: listen, let them in, write down every message."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from hedgerow.corridor.wire import Corridor
@@ -11,21 +11,30 @@ from hedgerow.run.folder.restart import STOPPED_BY_DRIVER
 from hedgerow.run.real.connect import EVENTS, Seat
 from hedgerow.transports.grpc.driver import GrpcTransport
 
+RESTARTED = "restarted"
+"""The event of a party that is back as a new process."""
 GONE_AFTER = 10.0
 """Seconds without a connection after which a run goes on without a party, where all have consented to that."""
 
 
 @contextmanager
 def drive(
-    seat: Seat, folder: RunFolder, awaited: Sequence[str], watch: Watch = lambda _: None
+    seat: Seat,
+    folder: RunFolder,
+    awaited: Sequence[str],
+    watch: Watch = lambda _: None,
+    on_restart: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Corridor, Recorder]]:
     """Where the parties of a run are asked, once they have dialled in; whatever ends it, they are told how it ended.
 
-    Every message is in the folder's log before it leaves.
+    Every message is in the folder's log before it leaves. `on_restart` is called, from another thread, when a party is
+    back as a new process, which knows nothing of what was said.
     """
     plan, settings = seat.plan, seat.settings
 
     def on_event(what: str, who: str) -> None:
+        if what == RESTARTED:
+            on_restart()
         seat.say(f"{who} {EVENTS[what]}." if what in EVENTS else f"Not let in: {who}")
         if what in EVENTS:
             folder.log.note(f"party {what}", party=who)
