@@ -145,7 +145,8 @@ def _print(explanation: Explanation) -> None:
     if explanation.model.ownership is None:
         wanted = [name for name in wanted if name not in ("party", "known by", "meaning")]
     at = [COLUMN_FACTS.index(name) for name in wanted]
-    print_grid(wanted, [[row[i] for i in at] for row in explanation.column_rows()], 1)
+    rows = [[row[i] for i in at] for row in explanation.column_rows()]
+    print_grid(wanted, rows, wanted.index("splits"))
     if explanation.reasons is not None:
         shown = largest(explanation.reasons.reasons, MOST_REASONS)
         rows = [[reason.row, reason.label, f"{reason.contribution:+.4f}"] for reason in shown]

@@ -16,6 +16,8 @@ from hedgerow.trees.bins import GREATEST
 Floats = NDArray[np.float64]
 MOST_DIGITS = 9
 """Of a float32."""
+NARROW = 1e-6
+"""Of all between the first and the last edge."""
 
 
 def check_most(most_bins: int) -> None:
@@ -96,9 +98,16 @@ def goes_left(sets: NDArray[np.uint64], codes: Sequence[int]) -> NDArray[np.bool
 
 
 def edge_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """How the bins between edges are called."""
+    """How the bins between edges are called; one too narrow to see is about a number."""
     if not edges:
         return ("any value",)
+    thin = NARROW * (edges[-1] - edges[0])
     text = [f"{edge:.9g}" for edge in edges]
-    between = [f"{low} to {high}" for low, high in pairwise(text)]
+    between = []
+    for i, (low, high) in enumerate(pairwise(edges)):
+        if high - low < thin:
+            between.append(f"about {text[i]}")
+            text[i + 1] = text[i]
+        else:
+            between.append(f"{text[i]} to {text[i + 1]}")
     return (f"below {text[0]}", *between, f"{text[-1]} and more")

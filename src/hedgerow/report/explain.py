@@ -14,7 +14,7 @@ from hedgerow.trees.forest import ImportanceKind
 MOST_REASONS = 8
 """Contributions of a row that are shown one by one."""
 KINDS: tuple[ImportanceKind, ...] = ("gain", "cover")
-COLUMN_FACTS = ("column", "party", "known by", "splits", "trees", "gain", "cover", "effect", "meaning")
+COLUMN_FACTS = ("column", "party", "known by", "effect", "meaning", "splits", "trees", "gain", "cover")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +32,19 @@ class Explanation:
 
     def column_rows(self) -> list[list[str]]:
         """A row for each column that is used, as `COLUMN_FACTS` says; gain and cover are shares."""
-        directions = {effect.use.column: effect.direction or "see picture" for effect in self.effects}
+        directions = {effect.use.column: effect.direction or "see page" for effect in self.effects}
         all_gain, all_cover = (sum(use.total(kind) for use in self.uses) or 1.0 for kind in KINDS)
         return [
             [
                 plain(use.name),
                 plain(use.party),
                 use.known,
+                directions.get(use.column, ""),
+                plain(use.description),
                 str(use.splits),
                 str(use.trees),
                 f"{use.gain / all_gain:.1%}",
                 f"{use.cover / all_cover:.1%}",
-                directions.get(use.column, "not disclosed"),
-                plain(use.description),
             ]
             for use in self.uses
         ]
@@ -52,7 +52,7 @@ class Explanation:
     def notes(self) -> list[str]:
         """What a reader must know of these numbers."""
         said = []
-        unknown = [use for use in self.uses if use.known in ("name only", "number only")]
+        unknown = [use for use in self.uses if use.known in ("name", "number")]
         if unknown:
             said.append(
                 f"{len(unknown)} of the {len(self.uses)} columns used are not disclosed; ask their owners for a file "

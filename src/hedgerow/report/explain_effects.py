@@ -25,7 +25,7 @@ MOST_BINS = 16
 """Of own columns."""
 MOST_IN_GROUP = 3
 """Categories of a group that are named."""
-FLAT = 1e-9
+FLAT, MOSTLY = 1e-9, 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,18 @@ class Effect:
 
     @property
     def direction(self) -> str:
-        """In a word, where there is one score and bins follow each other: rises, falls, mixed or flat."""
+        """In a word, where there is one score and bins follow each other: rises, falls, mixed, none.
+
+        Mostly, if three quarters of all steps from bin to bin, by their size, go that way.
+        """
         if not self.ordered or len(self.adds) > 1:
             return ""
         steps = np.diff(self.adds[0, :-1])
-        up, down = bool((steps > FLAT).any()), bool((steps < -FLAT).any())
-        return "mixed" if up and down else "rises" if up else "falls" if down else "flat"
+        up, down = float(steps[steps > 0].sum()), float(-steps[steps < 0].sum())
+        if up + down < FLAT:
+            return "none"
+        word, share = ("rises", up / (up + down)) if up > down else ("falls", down / (up + down))
+        return word if share == 1 else f"mostly {word}" if share >= MOSTLY else "mixed"
 
 
 class _Bins(NamedTuple):

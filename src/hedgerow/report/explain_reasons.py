@@ -43,7 +43,7 @@ def shap_reasons(
         found = found[np.arange(len(found)), likeliest]
         start = "the mean score of the row's likeliest class"
     else:
-        start = f"the mean score, {found[0, -1]:.4g}" if len(found) else "the mean score"
+        start = f"the mean score ({found[0, -1]:.4g})" if len(found) else "the mean score"
     used = [use for use in uses if not alone or use.known == "own"]
     reasons = [
         Reason(row, use.label, float(values[use.column]))

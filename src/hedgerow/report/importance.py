@@ -15,7 +15,7 @@ from hedgerow.model.meanings import Meaning
 from hedgerow.model.model import Model
 from hedgerow.trees.forest import ImportanceKind
 
-Known = Literal["own", "disclosed", "name only", "number only"]
+Known = Literal["own", "disclosed", "name", "number"]
 """How a column is known here: by having it, by its owner's file of meanings, by a name told in training, by number."""
 
 
@@ -90,5 +90,5 @@ def _known(model: Model, column: int, meaning: Meaning | None) -> tuple[str, int
         return party, number, name, "", "own"
     told = name.removeprefix(f"{party}:")
     if told == str(number):
-        return party, number, f"column {number}", "", "number only"
-    return party, number, told, "", "name only"
+        return party, number, f"column {number}", "", "number"
+    return party, number, told, "", "name"
