@@ -26,6 +26,7 @@ from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Lattice, NoPr
 from hedgerow.agreement.plan import MOST_PARTIES, Goal
 from hedgerow.agreement.policy import Policy
 from hedgerow.commands import audit, certs, ledger
+from hedgerow.commands.model_commands import MODEL_COMMANDS
 from hedgerow.corridor.messages import disclosures
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
@@ -210,7 +211,7 @@ def commands() -> str:
     """Every command with its arguments and options."""
     own = [[f"`--{name}`", option.help] for name, _, option, _ in options_of(cli._options)]
     parts = ["## hedgerow", "", table(["option", "meaning"], *own), ""]
-    known = (cli.train, cli.plan, cli.drive, cli.join, cli.predict, cli.answer, cli.evaluate, cli.show)
+    known = (cli.train, cli.plan, cli.drive, cli.join, *MODEL_COMMANDS)
     for call in known:
         parts += command(f"hedgerow {call.__name__}", call)
     for group in (certs, audit, ledger):

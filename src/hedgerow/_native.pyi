@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "add_contributions",
     "add_pads",
     "add_scores",
     "add_values",
@@ -503,6 +504,20 @@ def add_scores(
     forest: _Forest, table: _F32 | _SparseRows, n_columns: int, absent: float, scores: _F32, n_threads: int
 ) -> None:
     """Add the trees' values to `scores` (rows x trees of a round)."""
+
+def add_contributions(
+    forest: _Forest,
+    covers: _F32,
+    known: _Bools,
+    table: _F32 | _SparseRows,
+    absent: float,
+    out: _F64,
+    n_threads: int,
+) -> None:
+    """Add each column's path-dependent SHAP value to `out` (rows x trees of a round x columns and one more).
+
+    The last place is for the mean over the covers. At cuts of columns that are not `known` a row goes both ways.
+    """
 
 def leaf_places(forest: _Forest, values: _F32, n_threads: int) -> _I32:
     """The leaf (rows x trees) that each row reaches, counted from the tree's root."""

@@ -1,4 +1,4 @@
-"""The command line: `hedgerow train | drive | join | predict | evaluate | show | plan | certs | audit | ledger`.
+"""The command line: `hedgerow train | drive | join | predict | evaluate | show | explain | disclose | plan | ...`.
 
 Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 4 an audit
 log to verify cannot be read, 70 a fault of hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
@@ -15,14 +15,11 @@ from typer.core import TyperCommand
 
 import hedgerow
 from hedgerow.commands import audit, certs, ledger
-from hedgerow.commands.answer import answer
 from hedgerow.commands.drive import drive
-from hedgerow.commands.evaluate import evaluate
 from hedgerow.commands.join import join
+from hedgerow.commands.model_commands import MODEL_COMMANDS
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.plan import plan
-from hedgerow.commands.predict import predict
-from hedgerow.commands.show import show
 from hedgerow.commands.train import train
 from hedgerow.errors import HedgerowError
 from hedgerow.report.tree_text import plain
@@ -92,7 +89,7 @@ Version = Annotated[
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for _command in (train, drive, join, predict, answer, evaluate, show, plan):
+for _command in (train, drive, join, *MODEL_COMMANDS, plan):
     app.command(cls=_Command)(_command)
 for _group in (certs, audit, ledger):
     _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)

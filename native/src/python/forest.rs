@@ -1,11 +1,14 @@
-//! Prediction.
+//! Prediction, and what columns add to it.
 
-use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
+use numpy::{
+    PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use super::arrays::*;
 use super::bins::SparseArrays;
 use crate::trees::candidates::{self, OwnCuts};
+use crate::trees::contributions;
 use crate::trees::matrix::SparseTable;
 use crate::trees::predict::{self, DenseBlocks, Forest, SparseBlocks};
 
@@ -78,6 +81,44 @@ fn add_scores<'py>(
 }
 
 #[pyfunction]
+fn add_contributions<'py>(
+    py: Python<'py>,
+    forest: ForestArrays<'py>,
+    covers: PyReadonlyArray1<'py, f32>,
+    known: PyReadonlyArray1<'py, bool>,
+    table: TableArrays<'py>,
+    absent: f32,
+    mut out: PyReadwriteArray3<'py, f64>,
+    n_threads: Threads,
+) -> PyResult<()> {
+    let n_threads = n_threads.get();
+    let (known, covers) = (flat!(known), flat!(covers));
+    let n_columns = known.len();
+    let forest = forest.view(n_columns)?;
+    ensure(covers.len() == forest.columns.len(), "the arrays of the forest differ in length")?;
+    ensure(covers.iter().all(|cover| cover.is_finite() && *cover >= 0.0), "a cover is below zero or not finite")?;
+    let (rows, classes) = (out.shape()[0], out.shape()[1]);
+    ensure(classes > 0 && n_columns > 0, "no scores a row, or no column")?;
+    ensure(out.shape()[2] == n_columns + 1, "the contributions have another shape")?;
+    let out = flat_mut!(out);
+    match &table {
+        TableArrays::Dense(values) => {
+            ensure(values.shape() == [rows, n_columns], "the table has another shape")?;
+            let blocks = DenseBlocks { values: flat!(values), n_columns };
+            run(py, || contributions::add_contributions(forest, covers, known, &blocks, classes, out, n_threads))?;
+        }
+        TableArrays::Sparse(table) => {
+            let table = table.view(n_columns)?;
+            ensure(table.starts.len() == rows + 1, "the table has another number of rows")?;
+            let SparseTable { starts, columns, values } = table;
+            let blocks = SparseBlocks { starts, columns, values, n_columns, absent };
+            run(py, || contributions::add_contributions(forest, covers, known, &blocks, classes, out, n_threads))?;
+        }
+    }
+    Ok(())
+}
+
+#[pyfunction]
 fn leaf_places<'py>(
     py: Python<'py>,
     forest: ForestArrays<'py>,
@@ -135,6 +176,7 @@ fn reached_sides<'py>(
 
 pub(super) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(add_scores, m)?)?;
+    m.add_function(wrap_pyfunction!(add_contributions, m)?)?;
     m.add_function(wrap_pyfunction!(leaf_places, m)?)?;
     m.add_function(wrap_pyfunction!(reached_sides, m)?)
 }

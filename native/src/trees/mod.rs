@@ -1,7 +1,8 @@
-//! Growing trees: cut points, binned tables, histograms, gradients, splits, dividing rows, prediction.
+//! Growing trees: cut points, binned tables, histograms, gradients, splits, dividing rows, prediction and what columns add to it.
 
 pub mod candidates;
 pub mod check_cuts;
+pub mod contributions;
 pub mod cuts;
 pub mod divide;
 

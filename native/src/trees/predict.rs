@@ -50,6 +50,23 @@ impl Forest<'_> {
         }
         Ok(())
     }
+
+    /// Whether a value goes left at a cut.
+    pub(super) fn goes_left(&self, node: usize, x: f32) -> bool {
+        if self.sets[node] >= 0 {
+            return self.category_left(node, x);
+        }
+        (x < self.thresholds[node]) | (x.is_nan() & self.missing_left[node])
+    }
+
+    fn category_left(&self, node: usize, x: f32) -> bool {
+        let code = x as usize;
+        if x.is_nan() || x < 0.0 || code > 255 {
+            return self.missing_left[node];
+        }
+        let set = &self.category_sets[self.sets[node] as usize];
+        (set[code / 64] >> (code % 64)) & 1 == 1
+    }
 }
 
 /// A node as the walk needs it. A leaf is its own child, on both sides.
@@ -122,7 +139,7 @@ impl<'a> Walk<'a> {
                     step.child + u32::from(x >= step.threshold)
                 } else {
                     let left = if step.categorical {
-                        self.category_left(*at as usize, x, step.missing_left)
+                        self.forest.category_left(*at as usize, x)
                     } else {
                         (x < step.threshold) | (x.is_nan() & step.missing_left)
                     };
@@ -136,15 +153,6 @@ impl<'a> Walk<'a> {
     /// Whether a block of rows can take the short way.
     fn is_plain(&self, block: &[f32]) -> bool {
         !self.any_categorical && block.iter().fold(true, |finite, x| finite & (x.abs() < f32::INFINITY))
-    }
-
-    fn category_left(&self, node: usize, x: f32, missing_left: bool) -> bool {
-        let code = x as usize;
-        if x.is_nan() || x < 0.0 || code > 255 {
-            return missing_left;
-        }
-        let set = &self.forest.category_sets[self.forest.sets[node] as usize];
-        (set[code / 64] >> (code % 64)) & 1 == 1
     }
 
     /// Calls `visit(row, leaf)` for every row of the block.
@@ -174,7 +182,7 @@ impl<'a> Walk<'a> {
 const SIDE_BY_SIDE: usize = 16;
 
 /// Rows that go down all trees together: as many as stay in a core's cache.
-fn rows_together(n_columns: usize) -> usize {
+pub(super) fn rows_together(n_columns: usize) -> usize {
     (CACHE_BYTES / (4 * n_columns.max(1)) / SIDE_BY_SIDE * SIDE_BY_SIDE).clamp(SIDE_BY_SIDE, 128)
 }
 
@@ -198,7 +206,7 @@ pub fn add_scores(forest: Forest, blocks: &impl Blocks, trees_a_round: usize, sc
 }
 
 /// Calls `work` with each block of the output and its number, a run of blocks on each thread.
-fn in_blocks<T: Send>(
+pub(super) fn in_blocks<T: Send>(
     out: &mut [T],
     size: usize,
     n_threads: usize,

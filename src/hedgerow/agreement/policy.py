@@ -1,5 +1,6 @@
 """A data owner's own rules: what a party checks before it consents to a run, whatever the driver says."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,6 +90,10 @@ class Policy:
     """The only columns this owner gives; None: all of its table."""
     tell_columns: Literal["codes", "names"] = "codes"
     """What a vertical run's active party is told of this owner's columns: numbers alone, or their names too."""
+    disclose: Mapping[str, str] | None = None
+    """Columns whose meaning this owner discloses once a vertical model is trained, with a description; None: none."""
+    most_bins: int = 16
+    """The most bins of a disclosed column that are ever shown; 1: its meaning alone, and nothing of its cuts."""
 
     def check(self, plan: Plan) -> None:
         """Refuse a plan that these rules do not allow, with the rule's name."""

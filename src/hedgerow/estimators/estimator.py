@@ -151,6 +151,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         check_is_fitted(self)
         return self.model_.forest.importances(len(self.model_.columns), kind)
 
+    def shap_values(self, X: Any) -> NDArray[np.float64]:
+        """What each column adds to each row's raw score, and last the score of a row of which nothing is known.
+
+        Path-dependent SHAP values as XGBoost's `pred_contribs` has them: rows x (columns + 1), for three or more
+        classes rows x classes x (columns + 1). They add up to the raw score (`decision_function`; numbers: before the
+        link). Of a vertical model, X is a table with the columns of all parties.
+        """
+        table = self._table(X)
+        return self.model_.shap_values(table, threads_of(self.n_jobs))
+
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node at which each row ends, counted from the root of its tree (rows x trees)."""
         check_is_fitted(self)

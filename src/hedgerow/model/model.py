@@ -153,6 +153,41 @@ class Model:
         table = self.aligned(table)
         return self.forest.leaf_places(dense(table), threads)
 
+    def shap_values(self, table: Table, threads: int = 1) -> NDArray[np.float64]:
+        """What each column adds to each row's raw score, behind them the score of a row of which nothing is known.
+
+        Path-dependent SHAP values, laid out as XGBoost's `pred_contribs`: rows x (columns + 1), for several classes
+        rows x classes x (columns + 1). A row's numbers add up to its raw score.
+        """
+        table = self.aligned(table)
+        return self._contributions(table, np.ones(len(self.columns), np.bool_), threads)
+
+    def own_shap_values(self, table: Table, threads: int = 1) -> NDArray[np.float64]:
+        """What the active party's own columns add, by its part of a vertical model and its own rows alone.
+
+        At cuts of the others' columns a row goes both ways, each as likely as its cover says, so that these columns
+        add nothing: the numbers add up to the score that is to be expected from the own columns, not to the row's
+        score, and what own and others' columns do together is averaged, not shared out. Nobody is asked or told.
+        """
+        if self.ownership is None:
+            raise ModelError("The model is not one of a vertical run; shap_values tells what all of its columns add.")
+        first, last = self.ownership.span(self.ownership.active)
+        self.check_gaps(table)
+        own = table.aligned(self.columns[first:last])
+        values = np.full((own.n_rows, len(self.columns)), np.nan, np.float32)
+        values[:, first:last] = dense(own)
+        known = np.zeros(len(self.columns), np.bool_)
+        known[first:last] = True
+        return self._contributions(Table(self.columns, values), known, threads)
+
+    def _contributions(self, table: Table, known: NDArray[np.bool_], threads: int) -> NDArray[np.float64]:
+        n_scores = self.loss.n_trees
+        found = self.forest.contributions(table.values, table.absent, known, n_scores, threads)
+        if self.params.average:
+            found /= max(self.n_rounds, 1)
+        found[:, :, -1] += self.base_score
+        return found[:, 0] if n_scores == 1 else found
+
     def importances(self, kind: ImportanceKind = "gain") -> dict[str, float]:
         """Each column's share of the forest's gain, cuts or cover, largest first."""
         shares = self.forest.importances(len(self.columns), kind)

@@ -5,6 +5,7 @@ Figures are made without pyplot: nothing stays behind in a global list, and no w
 
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ def tree_picture(model: Model, tree: int, ax: "Axes | None" = None, *, levels: i
     check_tree(model, tree)
     boxes = laid_out(model, tree, levels)
     width, height = _size(boxes)
-    ax = _axes(width, height) if ax is None else ax
-    _title(ax, f"{tree_title(model, tree)}{_meaning(model)}")
+    ax = new_axes(width, height) if ax is None else ax
+    set_title(ax, f"{tree_title(model, tree)}{_meaning(model)}")
     ax.set_axis_off()
     ax.set_xlim(0, width)
     ax.set_ylim(height, 0)
@@ -53,8 +54,15 @@ def importance_picture(
     """The largest shares of the forest's gain, cuts or cover, as bars."""
     if kind not in ("gain", "split", "cover"):
         raise ParameterError(f"The kind of importance must be gain, split or cover; it is {kind!r}.")
-    top = [(name, share) for name, share in model.importances(kind).items() if share > 0][:most]
-    ax = _axes(5.0, _bars_height(len(top)), BARS_MARGIN) if ax is None else ax
+    return share_bars(model.importances(kind), kind, ax, most=most)
+
+
+def share_bars(
+    shares: Mapping[str, float], kind: ImportanceKind, ax: "Axes | None" = None, *, most: int = MOST_BARS
+) -> "Axes":
+    """The largest of some columns' shares of the gain, cuts or cover, as bars."""
+    top = [(name, share) for name, share in shares.items() if share > 0][:most]
+    ax = new_axes(5.0, _bars_height(len(top)), BARS_MARGIN) if ax is None else ax
     places = range(len(top))
     bars = ax.barh(places, [share for _, share in top], color=GREEN, height=0.7)
     ax.bar_label(bars, [f"{share:.1%}" for _, share in top], padding=3, fontsize=FONT_SIZE, color=INK)
@@ -64,7 +72,7 @@ def importance_picture(
     ax.set_xticks([])
     ax.tick_params(axis="y", length=0, labelsize=FONT_SIZE, labelcolor=INK)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
-    _title(ax, f"columns by their share of the {'number of cuts' if kind == 'split' else kind}")
+    set_title(ax, f"columns by their share of the {'number of cuts' if kind == 'split' else kind}")
     return ax
 
 
@@ -72,7 +80,7 @@ def history_picture(model: Model, ax: "Axes | None" = None, *, first_round: int 
     """The metric on the held-out rows after every round; a continued model's `first_round` is not 1."""
     if not model.history:
         raise ParameterError("The model has no history; train it with held-out rows to have one.")
-    ax = _axes(6.0, 3.6, 0.9, 0.6) if ax is None else ax
+    ax = new_axes(6.0, 3.6, 0.9, 0.6) if ax is None else ax
     rounds = range(first_round, first_round + len(model.history))
     best = best_round(model.history, model.metric)
     ax.plot(rounds, model.history, color=GREEN, linewidth=1.8, marker="o" if len(rounds) < 3 else None)
@@ -88,7 +96,7 @@ def history_picture(model: Model, ax: "Axes | None" = None, *, first_round: int 
     ax.locator_params(axis="x", integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color=PALE)
-    _title(ax, f"{model.metric} on held-out rows")
+    set_title(ax, f"{model.metric} on held-out rows")
     return ax
 
 
@@ -147,7 +155,7 @@ def _figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def _axes(width: float, height: float, left: float = 0.05, below: float = 0.05) -> "Axes":
+def new_axes(width: float, height: float, left: float = 0.05, below: float = 0.05) -> "Axes":
     """Axes of this size in inches, in a figure with room for a title."""
     whole_width, whole = width + left + 0.1, height + below + 0.4
     figure = _figure(whole_width, whole)
@@ -178,7 +186,8 @@ def _meaning(model: Model) -> str:
     return f": leaves {'are averaged into' if model.params.average else 'add to'} the score{whose}"
 
 
-def _title(ax: "Axes", text: str) -> None:
+def set_title(ax: "Axes", text: str) -> None:
+    """What the axes show, above them at the left."""
     ax.set_title(text, loc="left", color=INK, fontsize=TITLE_SIZE, parse_math=False)
 
 

@@ -120,6 +120,18 @@ class Forest:
         table = values if isinstance(values, np.ndarray) else SparseRows.of(values)
         _native.add_scores(self, table, values.shape[1], absent, scores, threads)
 
+    def contributions(
+        self, values: Values, absent: float, known: NDArray[np.bool_], n_scores: int, threads: int
+    ) -> NDArray[np.float64]:
+        """Path-dependent SHAP values (rows x trees of a round x columns), the mean over the covers behind them.
+
+        At cuts of columns that are not `known` a row goes both ways, each as likely as its cover says.
+        """
+        out = np.zeros((values.shape[0], n_scores, len(known) + 1))
+        table = values if isinstance(values, np.ndarray) else SparseRows.of(values)
+        _native.add_contributions(self, self.covers, known, table, absent, out, threads)
+        return out
+
     def leaf_places(self, values: NDArray[np.float32], threads: int) -> NDArray[np.int32]:
         """The node, counted from its tree's root, at which each row ends (rows x trees)."""
         return _native.leaf_places(self, values, threads)

@@ -37,6 +37,9 @@ def _check(path: Path, key: str, value: Any) -> None:
     elif key in _LISTS:
         right = isinstance(value, list) and all(isinstance(item, str) for item in value)
         kind = f"a list of names of {_LISTS[key]}"
+    elif key == "disclose":
+        right = isinstance(value, dict) and all(isinstance(text, str) and text.strip() for text in value.values())
+        kind = 'a section [disclose] with lines such as income = "monthly net income in euros"'
     elif key == "tell_columns":
         right, kind = value in get_args(get_type_hints(Policy)[key]), '"codes" or "names"'
     elif isinstance(default, bool):

@@ -1,0 +1,10 @@
+"""The commands that take a trained model, or a part of one."""
+
+from hedgerow.commands.answer import answer
+from hedgerow.commands.disclose import disclose
+from hedgerow.commands.evaluate import evaluate
+from hedgerow.commands.explain import explain
+from hedgerow.commands.predict import predict
+from hedgerow.commands.show import show
+
+MODEL_COMMANDS = (predict, answer, evaluate, show, explain, disclose)
