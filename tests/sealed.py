@@ -30,7 +30,7 @@ class Uncounted:
 class Sealed:
     """A model in parts, the parties' rows, and what crossed between them."""
 
-    def __init__(self, model, parts, tables, weights, most, policy=ALLOW_ALL, absent=(), privacy=Lattice(), reasons={}):  # noqa: B006, B008
+    def __init__(self, model, parts, tables, weights, most, policy=ALLOW_ALL, absent=(), privacy=Lattice()):  # noqa: B008
         self.model, self.tables, self.heard, self.weights = model, tables, [], weights
         own = model.ownership
         members = tuple(Member(name, identity(name).fingerprint) for name in own.parties)
@@ -40,7 +40,7 @@ class Sealed:
         self.counts = {name: Uncounted() for name in self.present}
         self.choosing = {
             name: Choosing(
-                PartOwner(name, parts[name], tables[name], policy, identity(name), reasons=reasons.get(name, ())),
+                PartOwner(name, parts[name], tables[name], policy, identity(name)),
                 self.counts[name],
             )
             for name in self.present

@@ -5,6 +5,7 @@ from hedgerow.commands.disclose import disclose
 from hedgerow.commands.evaluate import evaluate
 from hedgerow.commands.explain import explain
 from hedgerow.commands.predict import predict
+from hedgerow.commands.serve import serve
 from hedgerow.commands.show import show
 
-MODEL_COMMANDS = (predict, answer, evaluate, show, explain, disclose)
+MODEL_COMMANDS = (predict, answer, serve, evaluate, show, explain, disclose)

@@ -65,6 +65,9 @@ _TABLE = (
     "CSV, TSV, Parquet or LIBSVM file, also gzipped; or builtin:NAME with breast_cancer, diabetes, digits, iris or wine"
 )
 Data = Annotated[str, typer.Argument(help=f"{_TABLE}.", show_default=False)]
+DataUnlessServing = Annotated[
+    str | None, typer.Argument(help=f"{_TABLE}; none with --serve.", metavar="DATA", show_default=False)
+]
 DataOrRun = Annotated[
     str, typer.Argument(help=f"{_TABLE}; or a run file (.toml, or FedTree's .conf).", show_default=False)
 ]

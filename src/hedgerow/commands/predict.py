@@ -14,13 +14,17 @@ import typer
 from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import predict_together
+from hedgerow.commands import predict_sealed, predict_together
 from hedgerow.commands.option_names import in_options
+from hedgerow.commands.predict_together import Parties
 from hedgerow.commands.print_tables import check_writable, note
 from hedgerow.commands.read_tables import Roles, read_like
+from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model.file import load_model, write_whole
+from hedgerow.model.fixed_scores import BITS
 from hedgerow.model.model import Model
+from hedgerow.run.real.sealed import Sealing
 from hedgerow.threads import threads_of
 
 ROWS_AT_ONCE = 10_000
@@ -37,7 +41,7 @@ What = Annotated[
 
 def predict(
     model: opt.ModelFile,
-    data: opt.Data,
+    data: opt.DataUnlessServing = None,
     out: Out = None,
     what: What = opt.WhatName.LABEL,
     id_: opt.Id = None,
@@ -49,15 +53,30 @@ def predict(
     key: predict_together.KeyFile = None,
     without: predict_together.Without = None,
     folder: predict_together.Folder = None,
+    sealed: predict_sealed.Sealed = False,
+    cipher: predict_sealed.CipherOption = predict_sealed.CipherName.LATTICE,
+    bits: predict_sealed.BitsOption = BITS,
+    link_mbit: predict_sealed.Link = None,
+    serve: predict_sealed.Serve = False,
+    listen: predict_sealed.Listen = "127.0.0.1:8321",
+    token_file: predict_sealed.TokenFile = Path("hedgerow.token"),
     n_jobs: opt.Jobs = None,
 ) -> None:
-    """Predict the rows of a table, one line a row, in the table's order; a vertical model with its other parties."""
+    """Predict the rows of a table, one line a row, in the table's order; a vertical model with its other parties.
+
+    With --sealed nobody learns the way of a row, and with --serve the process stays and scores rows for local clients.
+    """
     if out is not None:
         check_writable(out)
     loaded = load_model(model)
-    if what is opt.WhatName.PROBABILITY and not loaded.classes:
-        raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
     parties = predict_together.parties_of(with_, cert, key, without, folder)
+    sealing = predict_sealed.sealing_of(cipher, bits, link_mbit, parties) if sealed else None
+    if serve:
+        predict_sealed.stay(loaded, parties, sealing, data, threads_of(n_jobs), (listen, token_file))
+        return
+    if data is None:
+        raise ParameterError("DATA is missing; name the table whose rows are predicted.")
+    _check_told(loaded, what, sealed)
     roles = Roles(None, id_, None, loaded.absent, tuple(ignore or ()), delimiter, decimal)
     if parties is None:
         loaded.check_whole()
@@ -66,8 +85,7 @@ def predict(
     else:
         id_ = id_ or parties.run.data.id
         table = predict_together.own_rows(loaded, data, replace(roles, id=id_), parties)
-        leaves = predict_together.ask(loaded, table, parties)
-        reached = _Reached(lambda: loaded.scores_at(leaves), lambda: leaves)
+        reached = _asked(loaded, table, parties, sealing, threads_of(n_jobs))
     for sentence in table.remarks:
         note(in_options(sentence))
     header, columns = _predicted(loaded, reached, what)
@@ -81,11 +99,28 @@ def predict(
         write_whole(out, "".join(lines).encode())
 
 
+def _check_told(model: Model, what: opt.WhatName, sealed: bool) -> None:
+    """Refuse to tell what there is not."""
+    if sealed and what is opt.WhatName.LEAF:
+        raise ParameterError("A sealed prediction tells scores and no leaves; leave out --what leaf, or --sealed.")
+    if what is opt.WhatName.PROBABILITY and not model.classes:
+        raise ParameterError("The model predicts numbers and has no probabilities; use --what label.")
+
+
 class _Reached(NamedTuple):
     """What the trees say of the rows, computed when it is asked for."""
 
     scores: Callable[[], NDArray[np.float32]]
     leaves: Callable[[], NDArray[np.int32]]
+
+
+def _asked(model: Model, table: Table, parties: Parties, sealing: Sealing | None, threads: int) -> _Reached:
+    """What the parties of a vertical model say of the active party's rows."""
+    if sealing is not None:
+        scores = predict_sealed.score(model, table, parties, sealing, threads)
+        return _Reached(lambda: scores, lambda: np.empty((0, 0), np.int32))
+    leaves = predict_together.ask(model, table, parties)
+    return _Reached(lambda: model.scores_at(leaves), lambda: leaves)
 
 
 def _predicted(model: Model, reached: _Reached, what: opt.WhatName) -> tuple[list[str], list[Sequence[Any]]]:

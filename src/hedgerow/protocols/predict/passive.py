@@ -42,8 +42,6 @@ class PartOwner:
     log: Log | None = None
     ledger: Log | None = None
     """Where rows are counted over all predictions of this owner; None: in the log."""
-    reasons: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Of sealed predictions: groups of own columns whose contributions may be told, each by a label."""
 
     def check(self) -> None:
         """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""

@@ -38,6 +38,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
+OTHER_COLUMNS = "other columns"
 MOST_ID = 1 << 10
 """Bytes of an id."""
 
@@ -88,6 +89,16 @@ class _Session:
             )
 
 
+def reason_groups(own: PartOwner) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Each column that the owner discloses and the model cuts, and the rest together; nothing, if none is disclosed."""
+    used = sorted(set(own.part.column.tolist()))
+    names = {j: own.part.columns[j].name for j in used}
+    disclosed = [j for j in used if names[j] in (own.policy.disclose or {})]
+    rest = tuple(j for j in used if j not in disclosed)
+    groups = tuple((names[j], (j,)) for j in disclosed)
+    return (*groups, (OTHER_COLUMNS, rest)) if groups and rest else groups
+
+
 class Choosing(Shell[Never]):
     """A passive party's side of sealed predictions with one part of a model."""
 
@@ -106,6 +117,8 @@ class Choosing(Shell[Never]):
         by_node = np.lexsort((own.part.node, own.part.tree))
         self.ends = np.append(np.stack([2 * by_node, 2 * by_node + 1], axis=1).reshape(-1), 2 * len(by_node))
         """Own ends in the order in which they are told; the last is one that no row comes out of."""
+        self.reasons = reason_groups(own)
+        """Groups of own columns whose contributions may be told, each by a label."""
         self.certificate = b""
         """The active party's; empty where all live in one process."""
         self.session: _Session | None = None
@@ -155,7 +168,7 @@ class Choosing(Shell[Never]):
         session.check(len(self.part.tree))
         self.session = session
         self.table = {Propose: self._consent, BeginScores: self._begin, AskScores: self._scores}
-        return ScoresReady(tuple(label for label, _ in self.own.reasons))
+        return ScoresReady(tuple(label for label, _ in self.reasons))
 
     def _scores(self, request: AskScores, _: object) -> Scores:
         """What becomes known to the active party: a score a row and class, and if asked for and allowed, reasons."""
@@ -184,10 +197,10 @@ class Choosing(Shell[Never]):
 
     def _reasons(self, session: _Session, asked: bool) -> list[list[int]]:
         """Own columns that are taken as missing, in one answer after the other; none of them, for the own part."""
-        if not asked or not self.own.reasons:
+        if not asked or not self.reasons:
             return []
         first: list[list[int]] = [[]] if tables.asks_own_part(session.told.slots) else []
-        return first + [list(columns) for _, columns in self.own.reasons]
+        return first + [list(columns) for _, columns in self.reasons]
 
     def _check(self, session: _Session, request: AskScores) -> bytes:
         """Refuse a batch that is too large, comes again, or is not signed; the hash of what was told of it."""
