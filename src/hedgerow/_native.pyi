@@ -39,6 +39,7 @@ __all__ = [
     "lattice_add_sums",
     "lattice_check_rows",
     "lattice_check_sums",
+    "lattice_entry_sums",
     "lattice_group_sums",
     "lattice_is_proven",
     "lattice_new_secret",
@@ -683,6 +684,23 @@ def lattice_group_sums(
     """Sums of sealed rows by node and group, sanitised, merged, packed behind `front`.
 
     No summands (nodes x groups x lanes): none.
+    """
+
+def lattice_entry_sums(
+    keys: tuple[_U32, _U32],
+    sealed: _SealedData,
+    own_choice: _Bools,
+    shared: int,
+    plus: _I64,
+    layout: _RowsLayout,
+    scale: Sequence[int],
+    front: bytes,
+    n_threads: int,
+) -> bytes:
+    """Each row's sum of chosen entries (rows x entries, the last `shared` those of all rows), sanitised and merged.
+
+    Sealed are the rows' own entries, one row after the other, and the shared ones; where these would not end in the
+    same 4096, zeros up to the next stand between. No summands (one a row): none.
     """
 
 def lattice_returned_bytes(layout: _RowsLayout, nodes: int, groups: int) -> int:

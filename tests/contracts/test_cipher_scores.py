@@ -12,9 +12,15 @@ from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.shapes import SlotsPlan, score_modulus
 
 
-@pytest.fixture(scope="session", params=["unencrypted"])
+@pytest.fixture(scope="session", params=["unencrypted", "lattice", "lattice, 100 Mbit/s"])
 def sides(request):
     """A key holder and an answering side."""
+    return Sides(CIPHERS[request.param])
+
+
+@pytest.fixture(scope="session", params=["unencrypted"])
+def links_of(request):
+    """The same where answers are relayed."""
     return Sides(CIPHERS[request.param])
 
 
@@ -170,28 +176,28 @@ def chain(rng, links, **more):
 
 
 @pytest.mark.parametrize("links", [1, 2, 3, 4])
-def test_a_chain_filters_and_its_last_link_sums(sides, rng, links):
+def test_a_chain_filters_and_its_last_link_sums(links_of, rng, links):
     plan, values, choices = chain(rng, links)
-    sealed = sides.sent_slots(values, plan)
+    sealed = links_of.sent_slots(values, plan)
     for number, choice in enumerate(choices[:-1]):
-        left = sides.public.filtered(sealed, choice)
+        left = links_of.public.filtered(sealed, choice)
         assert (left.entries, left.chosen) == (5, number + 1)
-        assert len(left.encode()) == sides.cipher.slots_bytes(plan, 5, number + 1)
-        sealed = sides.public.read_slots(left.encode(), plan, 5, number + 1)
+        assert len(left.encode()) == links_of.cipher.slots_bytes(plan, 5, number + 1)
+        sealed = links_of.public.read_slots(left.encode(), plan, 5, number + 1)
     pad = rng.integers(0, plan.modulus, plan.rows)
-    opened = sides.opened_slots(sides.public.slot_sums(sealed, choices[-1], pad=pad))[:, 0]
+    opened = links_of.opened_slots(links_of.public.slot_sums(sealed, choices[-1], pad=pad))[:, 0]
     wanted = np.where(choices.all(axis=0), values, 0).sum(axis=1)
     np.testing.assert_array_equal(opened, plan.centred(wanted + pad))
 
 
-def test_a_chain_sums_only_at_its_end_and_opens_nothing_before(sides, rng):
+def test_a_chain_sums_only_at_its_end_and_opens_nothing_before(links_of, rng):
     plan, values, choices = chain(rng, 2)
-    sealed = sides.sent_slots(values, plan)
+    sealed = links_of.sent_slots(values, plan)
     with pytest.raises(ParameterError, match="a sum as its last choice"):
-        sides.public.slot_sums(sealed, choices[0])
-    left = sides.public.filtered(sealed, choices[0])
+        links_of.public.slot_sums(sealed, choices[0])
+    left = links_of.public.filtered(sealed, choices[0])
     with pytest.raises(ParameterError, match="a sum as its last choice"):
-        sides.public.filtered(left, choices[1])
+        links_of.public.filtered(left, choices[1])
     for early in (sealed, left):
         with pytest.raises(ParameterError, match="opens nothing before its last choice"):
-            sides.secret.open_slots(early)
+            links_of.secret.open_slots(early)

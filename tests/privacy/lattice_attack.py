@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
 
 from hedgerow.privacy.lattice.bounds import PRIMES
+from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
+from hedgerow.privacy.shapes import RowsPlan
 
 Ints = NDArray[np.int64]
 TRIALS, COIN = 60, (14, 46)
+RING = twin.Ring(4096, PRIMES[:4])
+"""Of sealed rows."""
 
 
 def product(a: Ints, b: Ints) -> Ints:
@@ -81,3 +85,24 @@ def better_fit(noise: list[int], moved: list[list[int]]) -> int:
     zero, one = moved
     lean = sum(x * (b - a) for x, a, b in zip(noise, zero, one, strict=True))
     return int(2 * lean > sum(b * b - a * a for a, b in zip(zero, one, strict=True)))
+
+
+class KnownRows:
+    """Sealed rows, and all that the key holder knows of them."""
+
+    def __init__(self, values: Ints, plan: RowsPlan) -> None:
+        self.key: LatticeSecretKey = Lattice().new_key(2)
+        # A sum of sealed things has both halves in its wire form.
+        self.sealed = self.key.seal_rows(values, plan) + self.key.seal_rows(np.zeros_like(values), plan)
+        self.layout = self.sealed.layout
+        ring = twin.Ring(4096, PRIMES[:1])
+        secret = twin.restored(self.key._own_secret.reshape(4, 2, 4096)[:1, 0], ring)
+        self.secret = [twin.centred(x, PRIMES[0]) for x in secret]
+        blocks = max(len(values) // self.layout.step, 1)
+        words = twin.unpacked(self.sealed.encode()[-blocks * 8 * 13824 :][: 8 * 13824]).reshape(2, 4, 4096)
+        self.pair = twin.Pair(twin.restored(words[0], RING), twin.restored(words[1], RING), RING)
+        message = [0] * 4096
+        for j in range(min(len(values), self.layout.step)):
+            message[-j % 4096] = self.layout.scale * int(values[j, 0]) * (1 if j == 0 else -1)
+        phase = zip(twin.phase(self.pair, self.secret), message, strict=True)
+        self.errors = [twin.centred(x - m, RING.modulus) for x, m in phase]

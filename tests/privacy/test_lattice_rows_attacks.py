@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
-from tests.privacy.lattice_attack import COIN, TRIALS, Ints, better_fit, product
+from tests.privacy.lattice_attack import COIN, RING, TRIALS, Ints, KnownRows, better_fit, product
 
 from hedgerow import _native
 from hedgerow.errors import CipherError
 from hedgerow.privacy.lattice import coefficients
 from hedgerow.privacy.lattice.bounds import DROPPED, PRIMES
-from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
+from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.slots_choice import as_rows
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
@@ -23,28 +23,10 @@ RNG = np.random.default_rng(5)
 
 ROWS_PLAN = RowsPlan(rows=64, bounds=(1000,), groups=64, columns=1, run_sums=64 * TRIALS, parts=2)
 ROWS = RNG.integers(-1000, 1001, (64, 1))
-RING = twin.Ring(4096, PRIMES[:4])
 
 
-class KnownRows:
-    """Sealed rows, and all that the key holder knows of them."""
-
-    def __init__(self, values: Ints, plan: RowsPlan) -> None:
-        self.key: LatticeSecretKey = Lattice().new_key(2)
-        # A sum of sealed things has both halves in its wire form.
-        self.sealed = self.key.seal_rows(values, plan) + self.key.seal_rows(np.zeros_like(values), plan)
-        self.layout = self.sealed.layout
-        ring = twin.Ring(4096, PRIMES[:1])
-        secret = twin.restored(self.key._own_secret.reshape(4, 2, 4096)[:1, 0], ring)
-        self.secret = [twin.centred(x, PRIMES[0]) for x in secret]
-        blocks = max(len(values) // self.layout.step, 1)
-        words = twin.unpacked(self.sealed.encode()[-blocks * 8 * 13824 :][: 8 * 13824]).reshape(2, 4, 4096)
-        self.pair = twin.Pair(twin.restored(words[0], RING), twin.restored(words[1], RING), RING)
-        message = [0] * 4096
-        for j in range(min(len(values), self.layout.step)):
-            message[-j % 4096] = self.layout.scale * int(values[j, 0]) * (1 if j == 0 else -1)
-        phase = zip(twin.phase(self.pair, self.secret), message, strict=True)
-        self.errors = [twin.centred(x - m, RING.modulus) for x, m in phase]
+class GroupedRows(KnownRows):
+    """Rows that are put into groups."""
 
     def selection(self, codes: NDArray[np.uint8]) -> twin.Poly:
         """Row j of group g at X^(g step + j)."""
@@ -57,8 +39,8 @@ class KnownRows:
 
 
 @pytest.fixture(scope="module")
-def known() -> KnownRows:
-    rows = KnownRows(ROWS, ROWS_PLAN)
+def known() -> GroupedRows:
+    rows = GroupedRows(ROWS, ROWS_PLAN)
     assert max(map(abs, rows.errors)) <= 42
     return rows
 
@@ -67,7 +49,7 @@ def own_codes() -> NDArray[np.uint8]:
     return RNG.integers(0, 64, 64).astype(np.uint8)
 
 
-def returned(known: KnownRows, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+def returned(known: GroupedRows, codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """What the key holder gets back: c1 of a return (primes x 4096), and the noise of its wanted coefficients."""
     nodes, step = Nodes.in_order(np.array([64])), known.layout.step
     sums = known.key.public.group_sums(known.sealed, Selection(codes[None], np.array([64])), nodes)
@@ -90,7 +72,7 @@ def true_sums(codes: NDArray[np.uint8]) -> Ints:
     return np.array([ROWS[codes == g].sum() for g in range(64)])
 
 
-def test_division_gives_the_rows_groups_from_a_bare_product_and_nothing_from_ours(known: KnownRows) -> None:
+def test_division_gives_the_rows_groups_from_a_bare_product_and_nothing_from_ours(known: GroupedRows) -> None:
     codes, p = own_codes(), PRIMES[0]
     selection = known.selection(codes)
     over = twin.values_at_roots([x % p for x in known.pair.c1], p)
@@ -102,7 +84,7 @@ def test_division_gives_the_rows_groups_from_a_bare_product_and_nothing_from_our
     assert (found <= 1).sum() <= 2
 
 
-def test_the_noise_of_a_bare_sum_names_its_rows_and_ours_as_a_coin_does(known: KnownRows) -> None:
+def test_the_noise_of_a_bare_sum_names_its_rows_and_ours_as_a_coin_does(known: GroupedRows) -> None:
     candidates = [own_codes(), own_codes()]
     step = known.layout.step
     moved = [twin.product(known.errors, known.selection(c), RING)[::step] for c in candidates]
@@ -126,7 +108,7 @@ def test_the_noise_of_a_bare_sum_names_its_rows_and_ours_as_a_coin_does(known: K
     assert COIN[0] <= right <= COIN[1]
 
 
-def test_two_returns_of_the_same_sums_cannot_be_linked(known: KnownRows) -> None:
+def test_two_returns_of_the_same_sums_cannot_be_linked(known: GroupedRows) -> None:
     codes = own_codes()
     (one, first), (two, second) = returned(known, codes), returned(known, codes)
     assert (one == two).sum() <= 1

@@ -5,6 +5,10 @@
 //! other row and group meet, because rows differ by less than m. Results are numbered (node x chunk) x lane, a chunk being
 //! n/m groups; 2^merges results in a row are merged into one return.
 //!
+//! Sums by slot are such sums: an entry is what a row is there, a row of the table is a node with the one group of what
+//! it chose. Entries that all rows share lie behind the rows' own; every result adds their products with its own row's
+//! choices.
+//!
 //! The steps do not depend on which group a row is in: every group of a chunk is compared with every row of a block.
 
 use std::cell::RefCell;
@@ -74,16 +78,69 @@ pub struct Asked<'a> {
     pub plus: &'a [i64],
 }
 
+/// The same where rows of a table choose among entries.
+#[derive(Clone, Copy)]
+pub struct AskedEntries<'a> {
+    /// Residues as in `Asked`.
+    pub rows: &'a [u32],
+    /// Rows x entries, those that rows share behind their own.
+    pub choice: &'a [bool],
+    pub own: usize,
+    pub shared: usize,
+    /// One a row, or nothing.
+    pub plus: &'a [i64],
+}
+
+impl AskedEntries<'_> {
+    pub fn width(&self) -> usize {
+        self.own + self.shared
+    }
+
+    pub fn table_rows(&self) -> usize {
+        self.choice.len() / self.width()
+    }
+
+    /// Where entries that rows share begin: behind the rows' own, in the same ciphertext only if they end there, too.
+    fn shared_at(&self) -> usize {
+        let own = self.table_rows() * self.own;
+        if own % N + self.shared <= N { own } else { own.next_multiple_of(N) }
+    }
+
+    /// Sealed entries, with those between that fill up a ciphertext.
+    pub fn sealed(&self) -> usize {
+        if self.shared == 0 { self.table_rows() * self.own } else { self.shared_at() + self.shared }
+    }
+
+    fn spans(&self, row: usize, step: usize) -> Vec<Span> {
+        let (first, choice) = (row * self.own, row * self.width());
+        let own = entry_spans(first..first + self.own, choice, step);
+        let shared = self.shared_at()..self.shared_at() + self.shared;
+        own.chain(entry_spans(shared, choice + self.own, step)).collect()
+    }
+}
+
+/// Entries that lie one after the other, chosen by truth values that do from `from` on.
+fn entry_spans(places: Range<usize>, from: usize, step: usize) -> impl Iterator<Item = Span> {
+    let blocks = if places.is_empty() { 0..0 } else { places.start / step..places.end.div_ceil(step) };
+    blocks.map(move |block| {
+        let (low, high) = (places.start.max(block * step), places.end.min((block + 1) * step));
+        let rows = Rows::Entries { at: low - block * step, from: from + low - places.start, n: high - low };
+        Span { block, rows }
+    })
+}
+
 pub struct Keys<'a> {
     pub public: &'a [u32],
     /// One switching key for each merge, the first first.
     pub switch: &'a [u32],
 }
 
-/// Rows of a node within one block: those of a range, or these.
+/// Rows of a node within one block: those of a range, or these; or entries from a place in the block on, and where the
+/// choices of them begin.
 enum Rows {
     Range(usize, usize),
     These(Vec<usize>),
+    Entries { at: usize, from: usize, n: usize },
 }
 
 struct Span {
@@ -114,10 +171,28 @@ dispatched! {
     }
 }
 
+dispatched! {
+    /// 255 where an entry is chosen, else 0.
+    pub fn mark_chosen(out: &mut [u8], choice: &[bool]) {
+        for (out, &c) in out.iter_mut().zip(choice) {
+            *out = u8::from(c).wrapping_neg();
+        }
+    }
+}
+
+/// What selects the rows of spans.
+enum Selects<'a> {
+    /// Codes of all rows, column after column, and how many rows there are.
+    Codes(&'a [u8], usize),
+    Choice(&'a [bool]),
+}
+
 /// Everything a task needs; made once for all of them.
 struct Job<'a> {
     layout: Layout,
-    asked: &'a Asked<'a>,
+    rows: &'a [u32],
+    selects: Selects<'a>,
+    plus: &'a [i64],
     keys: &'a Keys<'a>,
     /// Column and code of each group.
     groups: Vec<(usize, u8)>,
@@ -166,17 +241,37 @@ const EARLY: usize = 4;
 
 /// Returns of all sums, packed, one after the other, into `payload_len` bytes.
 pub fn group_sums(layout: Layout, asked: &Asked, keys: &Keys, scale: &[u32], payload: &mut [u8], n_threads: usize) {
-    let job = Job::new(layout, asked, keys, scale);
-    let lengths: Vec<usize> = lengths(&layout, job.nodes.len(), job.groups.len()).collect();
-    if layout.merges <= EARLY {
-        let share = job.bundles_a_task(n_threads);
-        let items = split_by(payload, &lengths, share);
-        threads::for_each(n_threads, items, |(first, lengths, out)| job.answer(first, lengths, out));
-    } else {
-        let parts = job.merged_late(job.merged_early(n_threads), n_threads);
-        let items = split_by(payload, &lengths, 1).into_iter().zip(parts).collect();
-        threads::for_each(n_threads, items, |((i, _, out), mut part)| job.write(i, &mut part, out));
-    }
+    let columns = asked.widths.iter().enumerate();
+    let node = |w: &[i64]| spans(&asked.node_rows[w[0] as usize..w[1] as usize], layout.step);
+    let job = Job {
+        rows: asked.rows,
+        selects: Selects::Codes(asked.codes, asked.codes.len() / asked.widths.len()),
+        plus: asked.plus,
+        groups: columns.flat_map(|(column, &width)| (0..width).map(move |code| (column, code as u8))).collect(),
+        nodes: asked.starts.windows(2).map(node).collect(),
+        ..Job::new(layout, keys, scale)
+    };
+    job.run(payload, n_threads);
+}
+
+/// Returns of each row's sum of chosen entries, as many bytes as for so many nodes of one group.
+pub fn entry_sums(
+    layout: Layout,
+    asked: &AskedEntries,
+    keys: &Keys,
+    scale: &[u32],
+    payload: &mut [u8],
+    n_threads: usize,
+) {
+    let job = Job {
+        rows: asked.rows,
+        selects: Selects::Choice(asked.choice),
+        plus: asked.plus,
+        groups: vec![(0, 0)],
+        nodes: (0..asked.table_rows()).map(|row| asked.spans(row, layout.step)).collect(),
+        ..Job::new(layout, keys, scale)
+    };
+    job.run(payload, n_threads);
 }
 
 /// Shares of so many returns: the first one's number, their lengths, their bytes.
@@ -192,21 +287,34 @@ fn split_by<'a>(payload: &'a mut [u8], lengths: &'a [usize], share: usize) -> Ve
 }
 
 impl<'a> Job<'a> {
-    fn new(layout: Layout, asked: &'a Asked<'a>, keys: &'a Keys<'a>, scale: &[u32]) -> Self {
-        let columns = asked.widths.iter().enumerate();
-        let groups = columns.flat_map(|(column, &width)| (0..width).map(move |code| (column, code as u8))).collect();
-        let node = |w: &[i64]| spans(&asked.node_rows[w[0] as usize..w[1] as usize], layout.step);
+    /// With nothing to be summed yet.
+    fn new(layout: Layout, keys: &'a Keys<'a>, scale: &[u32]) -> Self {
         let primes = &Ring::of_4096().primes;
         Self {
             layout,
-            asked,
+            rows: &[],
+            selects: Selects::Choice(&[]),
+            plus: &[],
             keys,
-            groups,
-            nodes: asked.starts.windows(2).map(node).collect(),
+            groups: vec![],
+            nodes: vec![],
             encoders: encoders(scale),
             tables: (0..layout.merges).map(|i| turning(layout.step >> i)).collect(),
             units: primes.iter().map(|p| Factor::new(unit(p, layout.merges), p.p)).collect(),
             own_seed: system_seed(),
+        }
+    }
+
+    fn run(&self, payload: &mut [u8], n_threads: usize) {
+        let lengths: Vec<usize> = lengths(&self.layout, self.nodes.len(), self.groups.len()).collect();
+        if self.layout.merges <= EARLY {
+            let share = self.bundles_a_task(n_threads);
+            let items = split_by(payload, &lengths, share);
+            threads::for_each(n_threads, items, |(first, lengths, out)| self.answer(first, lengths, out));
+        } else {
+            let parts = self.merged_late(self.merged_early(n_threads), n_threads);
+            let items = split_by(payload, &lengths, 1).into_iter().zip(parts).collect();
+            threads::for_each(n_threads, items, |((i, _, out), mut part)| self.write(i, &mut part, out));
         }
     }
 
@@ -344,7 +452,7 @@ impl<'a> Job<'a> {
         let middle = prime.p - prime.reduce_wide(3u128 << (self.layout.flood_bits - 1));
         for (k, c) in c0.iter_mut().enumerate() {
             let group = chunk * self.layout.at_once() + k;
-            let plus = self.asked.plus.get((node * groups + group) * lanes + lane);
+            let plus = self.plus.get((node * groups + group) * lanes + lane);
             let plus = plus.filter(|_| group < groups).map_or(0, |&x| self.encoders[l].encode(x));
             let flood = u64::from(prime.reduce_wide(fresh.flood[k])) + u64::from(middle);
             let added = prime.reduce(flood + u64::from(plus) + u64::from(prime.lift(i32::from(fresh.e1[k]))));
@@ -369,7 +477,7 @@ impl<'a> Job<'a> {
                     for result in range.start.max(product * lanes)..range.end.min((product + 1) * lanes) {
                         let pair = |span: &Span| {
                             let at = APART * ((span.block * PRIMES + l) * lanes + result % lanes);
-                            &self.asked.rows[at..at + 2 * N]
+                            &self.rows[at..at + 2 * N]
                         };
                         let mut pairs = [&[][..]; AT_ONCE];
                         pairs.iter_mut().zip(spans).for_each(|(p, span)| *p = pair(span));
@@ -384,18 +492,29 @@ impl<'a> Job<'a> {
 
     /// The ones of a selection polynomial, as bytes.
     fn select(&self, span: &Span, chunk: usize, mask: &mut [u8]) {
-        let (step, n_rows) = (self.layout.step, self.asked.codes.len() / self.asked.widths.len());
-        let from = chunk * self.layout.at_once();
         mask.fill(0);
+        match &self.selects {
+            Selects::Codes(codes, n_rows) => self.select_groups(span, chunk, codes, *n_rows, mask),
+            Selects::Choice(choice) => {
+                let Rows::Entries { at, from, n } = span.rows else { unreachable!("choices are of entries") };
+                mark_chosen(&mut mask[at..at + n], &choice[from..from + n]);
+            }
+        }
+    }
+
+    fn select_groups(&self, span: &Span, chunk: usize, codes: &[u8], n_rows: usize, mask: &mut [u8]) {
+        let step = self.layout.step;
+        let from = chunk * self.layout.at_once();
         let groups = &self.groups[from..self.groups.len().min(from + self.layout.at_once())];
         for (&(column, code), mask) in groups.iter().zip(mask.chunks_mut(step)) {
-            let codes = &self.asked.codes[column * n_rows..(column + 1) * n_rows];
+            let codes = &codes[column * n_rows..(column + 1) * n_rows];
             let start = span.block * step;
             match &span.rows {
                 Rows::Range(lo, hi) => mark(&mut mask[lo - start..hi - start], &codes[*lo..*hi], code),
                 Rows::These(rows) => {
                     rows.iter().for_each(|&row| mask[row - start] = if codes[row] == code { 255 } else { 0 });
                 }
+                Rows::Entries { .. } => unreachable!("groups are of rows"),
             }
         }
     }

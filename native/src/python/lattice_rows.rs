@@ -11,7 +11,7 @@ use super::arrays::{Threads, ensure, run, wrong};
 use crate::lattice::merge::{self, SWITCH, SWITCH_PACKED};
 use crate::lattice::proof;
 use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES, Sealed};
-use crate::lattice::sums::{self, APART, Asked, Keys, Layout};
+use crate::lattice::sums::{self, APART, Asked, AskedEntries, Keys, Layout};
 
 type Seed = [u8; 32];
 type Words<'py> = PyReadonlyArray1<'py, u32>;
@@ -330,6 +330,42 @@ fn lattice_group_sums<'py>(
     })
 }
 
+#[pyfunction]
+fn lattice_entry_sums<'py>(
+    py: Python<'py>,
+    keys: (Words<'py>, Words<'py>),
+    sealed: SealedData,
+    own_choice: PyReadonlyArray2<'py, bool>,
+    shared: usize,
+    plus: PyReadonlyArray1<'py, i64>,
+    layout: RowsLayout,
+    scale: Vec<u32>,
+    front: &[u8],
+    n_threads: Threads,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let layout = layout.checked()?;
+    scale_of(&scale)?;
+    let keys = Keys { public: key(&keys.0)?, switch: words(&keys.1, SWITCH)? };
+    ensure(keys.switch.len() == layout.merges * SWITCH, "each merge needs a switching key")?;
+    let (table_rows, width) = (own_choice.shape()[0], own_choice.shape()[1]);
+    ensure(table_rows > 0 && width > 0 && shared <= width, "choices are rows x entries")?;
+    ensure(own_choice.is_c_contiguous(), "choices are rows x entries, row after row")?;
+    let choice = own_choice.as_slice().map_err(wrong)?;
+    let plus = plus.as_slice().map_err(wrong)?;
+    ensure(plus.is_empty() || plus.len() == table_rows, "one summand a row is needed, or none")?;
+    let asked = AskedEntries { rows: &[], choice, own: width - shared, shared, plus };
+    let sealed = sealed.checked()?;
+    let fits = sealed.lanes == 1 && layout.lanes == 1 && sealed.count() == asked.sealed().div_ceil(layout.step);
+    ensure(fits, "there are other sealed entries")?;
+    filled(py, front, sums::payload_len(&layout, table_rows, 1), |payload| {
+        seal::with_room(sealed.count() * PRIMES * APART, |rows| {
+            sealed.read(rows, APART, n_threads.get());
+            let asked = AskedEntries { rows, ..asked };
+            sums::entry_sums(layout, &asked, &keys, &scale, payload, n_threads.get());
+        });
+    })
+}
+
 /// Returned sums in their wire form, and their layout; the attributes of the Python class of this name.
 #[derive(FromPyObject)]
 struct ReturnedData {
@@ -407,6 +443,7 @@ pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(lattice_check_rows, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_add_rows, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_group_sums, m)?)?;
+    m.add_function(wrap_pyfunction!(lattice_entry_sums, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_returned_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_check_sums, m)?)?;
     m.add_function(wrap_pyfunction!(lattice_add_sums, m)?)?;

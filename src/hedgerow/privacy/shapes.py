@@ -170,10 +170,13 @@ class SlotsPlan:
 
     def centred(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sums modulo the plan's modulus, those nearest to zero; as they are where it has none."""
-        if not self.modulus:
-            return sums
-        half = self.modulus // 2
-        return np.asarray((sums % self.modulus + half) % self.modulus - half)
+        return centred(sums, self.modulus) if self.modulus else sums
+
+
+def centred(sums: NDArray[np.int64], modulus: int) -> NDArray[np.int64]:
+    """Of each integer the one nearest to zero that is the same modulo an odd number."""
+    half = modulus // 2
+    return np.asarray((sums % modulus + half) % modulus - half)
 
 
 def score_modulus(most: int) -> int:

@@ -37,14 +37,14 @@ from hedgerow.privacy.shapes import (
     RowsPlan,
     Selection,
     SlotsPlan,
+    centred,
     ensure_not_by_holder,
     ensure_opened,
-    ensure_pad,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
-    ensure_slot_values,
     plan_digest,
+    shared_values,
 )
 
 Slots = LatticeSlots | CoefficientSlots
@@ -159,11 +159,36 @@ class LatticePublicKey:
         )
         return LatticeSums(plan, layout, head, self, data)
 
+    def entry_sums(
+        self, sealed: LatticeRows, own_choice: NDArray[np.bool_], shared: int, added: NDArray[np.int64]
+    ) -> LatticeSums:
+        """Of entries that were sealed like rows: one sum a row of the table, with what is added (one a row)."""
+        self._ensure_own(sealed)
+        plan, layout, parts = sealed.plan, sealed.layout, sealed.head.parts
+        layout.ensure_hides(plan, layout.ones(own_choice.shape[1], 1), parts, sealed.by_public_key)
+        kind = wire.PUBLIC_SUMS if sealed.by_public_key else wire.SUMS
+        head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, 1, parts)
+        data = _native.lattice_entry_sums(
+            (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
+            sealed.sealed,
+            np.ascontiguousarray(own_choice),
+            shared,
+            added,
+            layout,
+            layout.residues,
+            head.encode(layout),
+            self.threads,
+        )
+        return LatticeSums(plan, layout, head, self, data)
+
+    def _ensure_own(self, sealed: LatticeRows) -> None:
+        if sealed.public.name != self.name:
+            raise CipherError("Rows were sealed under another key.")
+
     def _check(self, sealed: LatticeRows, selection: Selection, nodes: Nodes) -> None:
         """Refuses what does not belong together, and choices that the flood would not hide."""
         plan, layout = sealed.plan, sealed.layout
-        if sealed.public.name != self.name:
-            raise CipherError("Rows were sealed under another key.")
+        self._ensure_own(sealed)
         nodes.check(plan)
         if selection.own_codes.shape[1] != plan.rows:
             raise ParameterError("A selection needs a code for every sealed row.")
@@ -174,9 +199,9 @@ class LatticePublicKey:
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
         """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
-        ensure_slot_values(values, plan, shared)
         if self.in_coefficients(plan):
-            return coefficients.seal(self, values, plan)
+            return coefficients.seal(self, values, plan, shared)
+        shared_values(shared, plan)
         return self._slots.seal_slots(values, plan)
 
     def in_coefficients(self, plan: SlotsPlan) -> bool:
@@ -197,11 +222,9 @@ class LatticePublicKey:
         pad: NDArray[np.int64] | None = None,
     ) -> Slots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
-        if pad is not None:
-            ensure_pad(pad, sealed.plan)
         if isinstance(sealed, CoefficientSlots):
-            return coefficients.slot_sums(self, sealed, own_choice, plus)
-        return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus)
+            return coefficients.slot_sums(self, sealed, own_choice, plus, pad)
+        return self._slots.slot_sums(of_kind(sealed, LatticeSlots), own_choice, plus, pad)
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
@@ -245,14 +268,16 @@ class LatticeSecretKey:
             raise CipherError("Sums were sealed under another key.")
         native = (own.returned, own.layout.opener, self.public.threads)
         opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
+        if own.layout.modulus:
+            opened = centred(opened, own.layout.modulus)
         ensure_opened(opened, own.plan.most)
         return opened
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
         """As with the public key, quicker and smaller."""
-        ensure_slot_values(values, plan, shared)
         if self.public.in_coefficients(plan):
-            return coefficients.seal(self, values, plan)
+            return coefficients.seal(self, values, plan, shared)
+        shared_values(shared, plan)
         return self._slots.seal_slots(values, plan)
 
     @property
@@ -338,4 +363,7 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
 
     def ensure_slots(self, plan: SlotsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
-        slots_layout(plan)
+        if plan.apart or plan.shared:
+            sizes.slots_room(plan, self.link_mbit)
+        else:
+            slots_layout(plan)

@@ -1,14 +1,15 @@
-"""Sums by slot for few rows: entries lie in the coefficients of ciphertexts, and one product gives a row's sum.
+"""Sums by slot for few rows, or rows apart: entries lie in coefficients, and one product or two give a row's sum.
 
 A row's entries are what the rows of a node are to sums by group, so everything is done as in `lattice/rows`: sealing,
-the encryption of zero and the flood of every result, merging, opening. Who sees what is the same, too: the answering
+the encryption of zero and the flood of every result, merging, opening. What all rows share is sealed once, behind them,
+and every row's result adds its own choice of that. Who sees what is the same, too: the answering
 side sees what looks uniform to it, the key holder opens one sum a row, and of each result one coefficient leaves.
 Entries cannot be filtered here, nor opened one by one: only plans for sums alone are laid out so.
 """
 
 import struct
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +19,26 @@ from hedgerow.privacy.additive import PublicKey, SecretKey
 from hedgerow.privacy.lattice.rows import LatticeRows, LatticeSums, of_kind
 from hedgerow.privacy.lattice.slots_choice import as_rows
 from hedgerow.privacy.shapes import (
-    Nodes,
-    Selection,
     SlotsPlan,
     ensure_opened,
-    ensure_plus,
     ensure_single_entries,
     ensure_slot_values,
+    ensure_turn,
     plan_digest,
+    shared_values,
+    summands,
 )
+
+
+class AnswersEntries(Protocol):
+    """A public key that sums each row's chosen entries."""
+
+    def entry_sums(
+        self, sealed: LatticeRows, own_choice: NDArray[np.bool_], shared: int, added: NDArray[np.int64]
+    ) -> LatticeSums:
+        """One sum a row, with what is added (one a row, or nothing)."""
+        ...
+
 
 VERSION = 1
 _HEAD = struct.Struct("<4sBB8s")
@@ -76,11 +88,16 @@ def _head(plan: SlotsPlan, chosen: int) -> bytes:
     return _HEAD.pack(_MARK, VERSION, chosen, plan_digest(plan))
 
 
-def seal(key: PublicKey | SecretKey, values: NDArray[np.int64], plan: SlotsPlan) -> CoefficientSlots:
-    """Seals rows x entries, one after the other, with either key."""
-    ensure_slot_values(values, plan)
-    rows = key.seal_rows(np.ascontiguousarray(values).reshape(-1, 1), as_rows(plan))
-    return CoefficientSlots(plan, of_kind(rows, LatticeRows))
+def seal(
+    key: PublicKey | SecretKey, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None
+) -> CoefficientSlots:
+    """Seals rows x entries, one after the other, and what rows share, with either key."""
+    ensure_slot_values(values, plan, shared)
+    rows = as_rows(plan)
+    entries = np.zeros(rows.rows, np.int64)
+    entries[: values.size] = values.reshape(-1)
+    entries[rows.rows - plan.shared :] += shared_values(shared, plan)
+    return CoefficientSlots(plan, of_kind(key.seal_rows(entries[:, None], rows), LatticeRows))
 
 
 def read(public: PublicKey, data: bytes, plan: SlotsPlan, entries: int, chosen: int) -> CoefficientSlots:
@@ -95,22 +112,19 @@ def read(public: PublicKey, data: bytes, plan: SlotsPlan, entries: int, chosen: 
 
 
 def slot_sums(
-    public: PublicKey, slots: CoefficientSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None
+    public: AnswersEntries,
+    slots: CoefficientSlots,
+    own_choice: NDArray[np.bool_],
+    plus: NDArray[np.int64] | None = None,
+    pad: NDArray[np.int64] | None = None,
 ) -> CoefficientSlots:
-    """Each row's sum of chosen entries, with `plus` added: the key holder will read nothing else."""
+    """Each row's sum of chosen entries, with `plus` and `pad` added: the key holder will read nothing else."""
     plan = slots.plan
-    if slots.chosen:
-        raise ParameterError("The plan allows 1 choice; it is made.")
-    if own_choice.shape != (plan.rows, plan.entries) or own_choice.dtype != np.bool_:
+    ensure_turn(plan, slots.chosen, summing=True)
+    if own_choice.shape != (plan.rows, plan.width) or own_choice.dtype != np.bool_:
         raise ParameterError("The choices are not one truth value for each row and entry.")
-    if plus is not None:
-        ensure_plus(plus, (plan.rows,), plan.summand)
-        plus = plus.reshape(-1, 1, 1)
-    # Group 0 is the sum; code 1 is in no group.
-    own_codes = (~own_choice).astype(np.uint8).reshape(1, -1)
-    nodes = Nodes.in_order(np.full(plan.rows, plan.entries))
-    sums = public.group_sums(of_kind(slots.sealed, LatticeRows), Selection(own_codes, np.array([1])), nodes, plus)
-    return CoefficientSlots(plan, of_kind(sums, LatticeSums))
+    rows = of_kind(slots.sealed, LatticeRows)
+    return CoefficientSlots(plan, public.entry_sums(rows, own_choice, plan.shared, summands(plan, plus, pad)))
 
 
 def open_slots(secret: SecretKey, slots: CoefficientSlots) -> NDArray[np.int64]:

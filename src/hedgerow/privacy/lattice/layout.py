@@ -9,7 +9,7 @@ machine that was busy with other work; a wrong one costs time, never privacy.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, combinations
 from typing import NoReturn
@@ -44,6 +44,32 @@ RETURN = 50.0
 THREADS = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntriesPlan(RowsPlan):
+    """Entries of slots as rows of one channel, whose sums are opened modulo a prime."""
+
+    modulus: int
+
+    @property
+    def most(self) -> tuple[int, ...]:
+        """The largest absolute value that can be opened."""
+        return (self.modulus // 2,)
+
+    @property
+    def wrapped(self) -> int:
+        """What a sum moves by when it wraps around the modulus, which the scale times the modulus does not reach.
+
+        It tells how often a sum wrapped, so the flood hides it; a pad can make it wrap, and so can adding up parts.
+        """
+        largest = (self.most_rows or self.rows) * self.bounds[0] * self.parts + self.summand + self.modulus
+        return (largest // self.modulus + 2) * (bounds.Q % self.modulus)
+
+
+def modulus_of(plan: RowsPlan) -> int:
+    """What sums are opened modulo; 0: as they are."""
+    return plan.modulus if isinstance(plan, EntriesPlan) else 0
+
+
 @dataclass(frozen=True, slots=True)
 class RowsLayout:
     """How rows are sealed and sums returned; the same on both sides."""
@@ -54,6 +80,8 @@ class RowsLayout:
     """For each lane the bits of its channels, the first channel lowest."""
     flood_bits: int
     """Bits of each of the flood's three uniform integers."""
+    modulus: int = 0
+    """What plaintexts are taken modulo; 0: the power of two that has their bits."""
 
     @property
     def lanes(self) -> int:
@@ -68,7 +96,7 @@ class RowsLayout:
     @property
     def scale(self) -> int:
         """What a plaintext is multiplied by."""
-        return bounds.Q >> self.bits
+        return bounds.Q // (self.modulus or 1 << self.bits)
 
     @property
     def residues(self) -> list[int]:
@@ -95,7 +123,7 @@ class RowsLayout:
 
     def distance(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> float:
         """Statistical distance of the whole run if all of it were like this."""
-        moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key))
+        moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key)) + _wrapped(plan)
         return bounds.flood_distance(moved, self.flood_bits, plan.run_sums)
 
     def hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> bool:
@@ -125,6 +153,10 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
     if not found:
         _refuse(plan)
     return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
+
+
+def _wrapped(plan: RowsPlan) -> int:
+    return plan.wrapped if isinstance(plan, EntriesPlan) else 0
 
 
 def _refuse(plan: RowsPlan) -> NoReturn:
@@ -172,11 +204,11 @@ def _flooded(
     plan: RowsPlan, packing: tuple[tuple[int, ...], ...], step: int, merges: int, public: bool
 ) -> RowsLayout | None:
     """The layout with the widest flood that fits, or none."""
-    layout = RowsLayout(step, merges, packing, 0)
+    layout = RowsLayout(step, merges, packing, 0, modulus_of(plan))
     ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
-    noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
+    noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums) + _wrapped(plan)
     bits = bounds.flood_room(layout.scale, plan.parts, noise)
-    layout = RowsLayout(step, merges, packing, bits)
+    layout = replace(layout, flood_bits=bits)
     return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None
 
 

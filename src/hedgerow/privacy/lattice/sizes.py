@@ -49,8 +49,9 @@ def slots_bytes(plan: SlotsPlan, entries: int, chosen: int, link_mbit: float | N
 
 
 def slots_room(plan: SlotsPlan, link_mbit: float | None) -> float:
-    """Bits that an answer can carry at most: each of its coefficients is flooded."""
-    if in_coefficients(plan, link_mbit):
-        layout = rows_layout(as_rows(plan), link_mbit, by_public_key=False)
-        return plan.rows * bounds.carried(bounds.Q, layout.flood_bits)
-    return lanes_room(plan, slots_layout(plan))
+    """Bits that an answer can carry at most: each of its coefficients is flooded, least where anybody may seal."""
+    sealed_by = (False,) if plan.by_holder else (False, True)
+    if not in_coefficients(plan, link_mbit):
+        return max(lanes_room(plan, slots_layout(plan, public)) for public in sealed_by)
+    layouts = [rows_layout(as_rows(plan), link_mbit, public) for public in sealed_by]
+    return (1 if plan.apart else plan.rows) * bounds.carried(bounds.Q, min(each.flood_bits for each in layouts))

@@ -27,9 +27,9 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     ensure_not_by_holder,
     ensure_opened,
-    ensure_plus,
     ensure_single_entries,
     ensure_slot_values,
+    summands,
 )
 
 _KEY = struct.Struct("<4sB32s")
@@ -159,12 +159,14 @@ class SlotsPublicKey:
         return sealed
 
     def slot_sums(
-        self, sealed: LatticeSlots, own_choice: NDArray[np.bool_], plus: NDArray[np.int64] | None = None
+        self,
+        sealed: LatticeSlots,
+        own_choice: NDArray[np.bool_],
+        plus: NDArray[np.int64] | None = None,
+        pad: NDArray[np.int64] | None = None,
     ) -> LatticeSlots:
-        """Each row's sum of chosen entries, with `plus` added: the key holder will read nothing else."""
-        if plus is not None:
-            ensure_plus(plus, (sealed.plan.rows,), sealed.plan.summand)
-        return self._answered(sealed, own_choice, "S", plus)
+        """Each row's sum of chosen entries, with `plus` and `pad` added: the key holder will read nothing else."""
+        return self._answered(sealed, own_choice, "S", summands(sealed.plan, plus, pad))
 
     def filtered(self, sealed: LatticeSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
@@ -176,7 +178,7 @@ class SlotsPublicKey:
         sealed: LatticeSlots,
         own_choice: NDArray[np.bool_],
         now: str,
-        plus: NDArray[np.int64] | None = None,
+        added: NDArray[np.int64] | None = None,
     ) -> LatticeSlots:
         """One answer, with its encryption of zero and its flood."""
         plan, head = sealed.plan, sealed._head
@@ -190,7 +192,7 @@ class SlotsPublicKey:
         front = after.encode(self.mark, plan, entries, sealed.chosen + 1)
         rest = (self._half, self._seed, leaving, front, self.threads)
         if now == "S":
-            summand = np.empty(0, np.int64) if plus is None else np.ascontiguousarray(plus)
+            summand = np.empty(0, np.int64) if added is None else added
             data = _native.slots_sums(sealed._table(), sealed._slots(), choice, summand, *rest)
         else:
             data = _native.slots_filter(sealed._table(), sealed._slots(), choice, sealed._summed(), *rest)

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import bounds
-from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan, ensure_known
+from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan, ensure
 
 SLOTS = 8192
 MOST_PRIMES = 8
@@ -67,7 +67,7 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
 
     Tables that may be added to others are laid out as if all were sealed with the public key.
     """
-    ensure_known(plan)
+    ensure(not plan.relayed, "Lattice encryption does not serve relayed plans yet.")
     if not plan.choices:
         raise ParameterError(
             "A plan for slots makes no choice; lattice encryption hides what a sum was made of when a choice is made. "
@@ -78,7 +78,12 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
             f"A plan makes {plan.choices} choices one upon another; lattice encryption has room for {MOST_CHOICES}. "
             "Use Paillier, or let fewer parties answer in a chain."
         )
-    room = _Room(plan, plaintext_primes(plan.most), by_public_key or plan.parts > 1)
+    moduli = plaintext_primes(plan.most)
+    ensure(
+        not plan.modulus or moduli == (plan.modulus,),
+        f"The modulus {plan.modulus} cannot be a plaintext prime; `score_modulus` gives one for sums of 25 bits.",
+    )
+    room = _Room(plan, moduli, by_public_key or plan.parts > 1)
     for primes in room.chains():
         floods = room.floods(primes)
         if floods is not None:
