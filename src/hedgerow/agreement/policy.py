@@ -1,10 +1,19 @@
 """A data owner's own rules: what a party checks before it consents to a run, whatever the driver says."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hedgerow.agreement.options import FEWEST_MASKED, Horizontal, Paillier, Prediction, Vertical, WholeTrees
+from hedgerow.agreement.options import (
+    FEWEST_MASKED,
+    Horizontal,
+    Paillier,
+    Prediction,
+    SealedPrediction,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PolicyError
 
@@ -102,6 +111,12 @@ class Policy:
         if isinstance(plan.method, Prediction):
             if not self.allow_prediction:
                 raise PolicyError("The run predicts, which this party's policy refuses (allow_prediction).")
+            return
+        if isinstance(plan.method, SealedPrediction):
+            self.check_sealed(math.log2(plan.method.modulus))
+            if self._weak(plan):
+                raise PolicyError(f"The run has keys of only {_key_bits(plan)} bits, which this party's policy refuses "
+                                  "(min_key_bits).")  # fmt: skip
             return
         whole = isinstance(plan.method, WholeTrees)
         refused = [

@@ -56,7 +56,7 @@ def predict(
     sealed: predict_sealed.Sealed = False,
     cipher: predict_sealed.CipherOption = predict_sealed.CipherName.LATTICE,
     bits: predict_sealed.BitsOption = BITS,
-    link_mbit: predict_sealed.Link = None,
+    link_mbit: predict_sealed.Link = predict_sealed.LINK_MBIT,
     serve: predict_sealed.Serve = False,
     listen: predict_sealed.Listen = "127.0.0.1:8321",
     token_file: predict_sealed.TokenFile = Path("hedgerow.token"),

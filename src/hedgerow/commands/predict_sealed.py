@@ -20,6 +20,7 @@ from hedgerow.run.real.score_http import ScoreServer, loopback, token_in
 from hedgerow.run.real.sealed import Sealing, scoring
 
 MOST_BITS = 24
+LINK_MBIT = 100.0
 
 
 class CipherName(StrEnum):
@@ -41,11 +42,7 @@ BitsOption = Annotated[
     int, typer.Option("--bits", min=FEWEST_BITS, max=MOST_BITS, help="Bits of a sealed score; goes with --sealed.")
 ]
 Link = Annotated[
-    float | None,
-    typer.Option(
-        "--link-mbit", min=0.001, help="Speed of the link in Mbit/s, to send fewer bytes over a slow one.",
-        show_default=False,
-    ),
+    float, typer.Option("--link-mbit", min=0.001, help="Speed of the slowest link in Mbit/s; goes with --sealed.")
 ]  # fmt: skip
 Serve = Annotated[
     bool, typer.Option("--serve", help="Stay, and score rows for local clients over HTTP; goes with --sealed.")
@@ -57,7 +54,7 @@ TokenFile = Annotated[
 ]
 
 
-def sealing_of(cipher: CipherName, bits: int, link_mbit: float | None, parties: Parties | None) -> Sealing:
+def sealing_of(cipher: CipherName, bits: int, link_mbit: float, parties: Parties | None) -> Sealing:
     """How scores are sealed; refused without the other parties."""
     if parties is None:
         raise ParameterError("--sealed goes with --with, a vertical model's run file; add that, --cert and --key.")

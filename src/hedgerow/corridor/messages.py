@@ -724,6 +724,7 @@ class ScoresReady(Answer, frozen=True, tag=61):
     """The party agrees to the slots."""
 
     reasons: Annotated[tuple[str, ...], clear("columns, or groups of them, whose contributions the owner lets be told")]
+    least_paths: Annotated[int, clear("how many ways through the party's cuts its owner wants to share a score")]
 
 
 @message(by=ACTIVE, to=EACH_PASSIVE)

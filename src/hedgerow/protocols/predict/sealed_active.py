@@ -112,8 +112,8 @@ class _Session:
     name: bytes
     secret: SecretKey
     public_key: bytes
-    reasons: tuple[tuple[str, ...], ...]
-    """What each party lets be told of its columns."""
+    ready: tuple[ScoresReady, ...]
+    """What each party says of what it lets be told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class SealedAsking:
             for party, told in zip(self.layout.names, self.layout.told, strict=True)
         }
         ready = self.group.ask(requests, ScoresReady)
-        return _Session(name, secret, encoded, tuple(ready[party].reasons for party in self.layout.names))
+        return _Session(name, secret, encoded, tuple(ready[party] for party in self.layout.names))
 
     def renew(self) -> None:
         """Go on with another key."""
@@ -228,7 +228,7 @@ class _Batch:
     def most_bytes(self, party: int, reasons: bool) -> int:
         """Of a party's answer."""
         cipher, told = self.asking.method.privacy, self.asking.layout.told[party]
-        answers = 1 + (len(self.asking.session.reasons[party]) + 1 if reasons else 0)
+        answers = 1 + (len(self.asking.session.ready[party].reasons) + 1 if reasons else 0)
         size = MOST_SMALL
         for own in told:
             scores, relays = (make(own, self.n, self.modulus) for make in (tables.score_table, tables.relay_table))
@@ -241,7 +241,7 @@ class _Batch:
         told = self.asking.layout.told[party]
         scored = [k for k, own in enumerate(told) if len(own.entries) + len(own.shared)]
         relayed = [k for k, own in enumerate(told) if len(own.targets)]
-        labels = len(self.asking.session.reasons[party]) if reasons else 0
+        labels = len(self.asking.session.ready[party].reasons) if reasons else 0
         own_part = labels > 0 and tables.asks_own_part(told)
         n_reasons = labels + own_part
         sizes = (len(answer.sealed_scores), len(answer.sealed_relays), len(answer.sealed_reasons))

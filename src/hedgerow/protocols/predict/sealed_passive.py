@@ -24,6 +24,7 @@ from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.errors import PolicyError, ProtocolError
 from hedgerow.identity.identity import verify
 from hedgerow.model.candidates import own_rows, reached
+from hedgerow.model.score_paths import check_own_cuts
 from hedgerow.model.score_slots import FRESH, LINK, NEVER
 from hedgerow.privacy.additive import PublicKey, SealedSlots
 from hedgerow.privacy.shapes import SlotsPlan
@@ -38,6 +39,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
+SESSION_BYTES = 32
 OTHER_COLUMNS = "other columns"
 MOST_ID = 1 << 10
 """Bytes of an id."""
@@ -122,6 +124,8 @@ class Choosing(Shell[Never]):
         self.certificate = b""
         """The active party's; empty where all live in one process."""
         self.session: _Session | None = None
+        self.sessions: set[bytes] = set()
+        """Sessions that were begun: none is begun twice, so that no pad is used twice."""
         self.batch, self.n_asked = -1, 0
         self.table = {Propose: self._consent}
 
@@ -152,6 +156,7 @@ class Choosing(Shell[Never]):
         known = self.expected
         if known is not None and (replace(plan, method=known.method) != known or plan.active != known.active):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
+        check_own_cuts(self.part, self.own.policy)
         consent = self.member.consent(request)
         self.certificate = request.certificate
         self.table = {Propose: self._consent, BeginScores: self._begin}
@@ -166,9 +171,12 @@ class Choosing(Shell[Never]):
         public = cipher_of(plan).read_public_key(request.public_key, self.threads)
         session = _Session(_sealed(plan), request, names.index(self.own.name), numbered, public)
         session.check(len(self.part.tree))
-        self.session = session
+        if request.session in self.sessions or len(request.session) != SESSION_BYTES:
+            raise ProtocolError("The active party begins a session again, or without a name; its pads are used up.")
+        self.sessions.add(request.session)
+        self.session, self.batch = session, -1
         self.table = {Propose: self._consent, BeginScores: self._begin, AskScores: self._scores}
-        return ScoresReady(tuple(label for label, _ in self.reasons))
+        return ScoresReady(tuple(label for label, _ in self.reasons), self.own.policy.least_paths)
 
     def _scores(self, request: AskScores, _: object) -> Scores:
         """What becomes known to the active party: a score a row and class, and if asked for and allowed, reasons."""

@@ -20,6 +20,7 @@ from hedgerow.model.candidates import leaves_of
 from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import ownership_of, part_of
+from hedgerow.model.score_paths import check_paths
 from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.predict.sealed_active import Layout, Opened, SealedAsking
@@ -56,6 +57,9 @@ class SealedScores:
         weights[leaves_of(model)] = fixed.weights
         layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
         self.asking = SealedAsking(group, layout, weights, keys, identity, threads)
+        for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
+            if ready.least_paths:
+                check_paths(model, name, ready.least_paths, bits=fixed.bits)
         self.columns = part_of(model, ownership_of(model).active).columns
 
     def scores(self, own_table: Table, progress: Progress = lambda _done, _of: None) -> NDArray[np.float32]:
@@ -72,7 +76,7 @@ class SealedScores:
         reasons = []
         for number, party in enumerate(self.asking.layout.names):
             told = np.concatenate([one.reasons[number] for one in opened], axis=1)
-            labels = self.asking.session.reasons[number]
+            labels = self.asking.session.ready[number].reasons
             reasons += [Reason(party, label, self._units(of)) for label, of in zip(labels, told, strict=True)]
         for name in own_columns:
             without = self._without(own_table, name)

@@ -1,9 +1,18 @@
 """Who will see what in a run, before it runs: as `messages` declares it, and what no protection takes away."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Method, Prediction, Vertical, WholeTrees
+from hedgerow.agreement.options import (
+    LEAST_CUT_ROWS,
+    Horizontal,
+    Method,
+    Prediction,
+    SealedPrediction,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.run.folder.manifest import told
@@ -188,6 +197,19 @@ def _of_paths(plan: Plan) -> Iterator[str]:
     yield f"{own} could ask about cuts off a row's path, and so learn more of its bins; audit logs count what was told."
 
 
+def _of_scores(plan: Plan) -> Iterator[str]:
+    own, bits = plan.active, math.log2(_modulus(plan))
+    yield f"{own} learns a score for every row and class, of {bits:.3g} bits, and no row's way through the trees."
+    yield "Passive parties learn the ids of the rows, and nothing of their scores."
+    yield f"{own} could seal what it likes, and so choose what the bits of an answer tell; owners count answers by id."
+    if len(plan.answering) > 1:
+        yield f"{own} and a passive party together can read what another chose in trees that both of them cut."
+
+
+def _modulus(plan: Plan) -> int:
+    return plan.method.modulus if isinstance(plan.method, SealedPrediction) else 1
+
+
 def _of_opener(plan: Plan) -> Iterator[str]:
     who = plan.opener
     colluding = "if it colludes with all others but one, it can compute that party's sums."
@@ -218,5 +240,6 @@ LEAKS: Mapping[type[Method], Callable[[Plan], Iterator[str]]] = {
     WholeTrees: _of_names,
     Vertical: _by_columns,
     Prediction: _of_paths,
+    SealedPrediction: _of_scores,
 }
 """What each method discloses."""

@@ -88,10 +88,12 @@ class Scoring:
         return found
 
     def _tried(self, work: Callable[[], T]) -> T:
-        """Once more, if a party came back as a new process meanwhile."""
+        """Once more, if a party was lost or came back as a new process meanwhile."""
         try:
             return work()
-        except (PartyLost, ProtocolError):
+        except PartyLost:
+            self._restarted.set()
+        except ProtocolError:
             if not self._restarted.is_set():
                 raise
         return work()
