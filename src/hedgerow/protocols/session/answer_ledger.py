@@ -75,6 +75,8 @@ class AnswerLedger:
         self._records = MemoryRecords() if path is None else SharedRecords(path)
         self._counts = AnswerCounts()
         self._lock = threading.Lock()
+        with self._records.turn() as is_new:  # a file that cannot be used is refused before anyone asks
+            self._catch_up(is_new)
 
     def charge(self, model: str, ids: Sequence[str], answers: int, bits: float) -> None:
         """Count so many answers, of so many bits each, about each of these ids: about all, or it is refused for all.
@@ -133,7 +135,7 @@ class AnswerLedger:
 
     @property
     def _today(self) -> int:
-        return int(self._clock() // DAY)
+        return max(0, int(self._clock() // DAY))
 
     @property
     def _since(self) -> int:
