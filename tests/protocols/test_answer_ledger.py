@@ -274,6 +274,26 @@ def test_a_file_that_was_only_begun_is_begun_again(path, n):
     AnswerLedger(path, LIMITS).charge("a", ["x"], 3, 1)
 
 
+def test_a_file_of_which_a_loss_of_power_left_zeros_before_its_first_record_is_begun_again(path):
+    path.write_bytes(bytes(HEAD))
+    AnswerLedger(path, LIMITS).charge("a", ["x"], 3, 1)
+    with pytest.raises(PolicyError, match=TOO_MANY):
+        AnswerLedger(path, LIMITS).charge("a", ["x"], 1, 1)
+    path.write_bytes(bytes(HEAD + 1))
+    with pytest.raises(RunError, match="is no ledger of answers"):
+        AnswerLedger(path, LIMITS)
+
+
+def test_a_file_that_cannot_be_used_is_refused_before_anyone_asks(path):
+    path.mkdir()
+    with pytest.raises(RunError, match="Cannot use the ledger of answers"):
+        AnswerLedger(path, LIMITS)
+
+
+def test_limits_that_are_larger_than_any_number_are_none(path):
+    AnswerLedger(path, AnswerLimits(10**30, 10**30, 10**30)).charge("a", ["x"], 1000, 1000)
+
+
 @pytest.mark.parametrize("how", ["removed", "cut"])
 def test_a_file_that_vanishes_while_it_is_used_is_not_begun_anew(path, how):
     ledger = AnswerLedger(path, LIMITS)

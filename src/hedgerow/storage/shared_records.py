@@ -118,8 +118,9 @@ class SharedRecords:
         return True
 
     def _begin(self) -> None:
-        raw = os.pread(self._file, HEAD, 0)
-        if len(raw) < HEAD and (raw.startswith(MAGIC) or MAGIC.startswith(raw)):  # new, or killed while it was made
+        raw = os.pread(self._file, HEAD + 1, 0)
+        begun = len(raw) < HEAD and (raw.startswith(MAGIC) or MAGIC.startswith(raw))
+        if begun or (len(raw) <= HEAD and not any(raw)):  # new, or killed or without power while it was made
             raw = _head(secrets.token_bytes(SECRET))
             if os.pwrite(self._file, raw, 0) != HEAD:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -127,6 +128,7 @@ class SharedRecords:
             sync_folder(self.path)
         if not raw.startswith(MAGIC):
             raise RunError(f"{self.path} is no ledger of answers; name another file.")
+        raw = raw[:HEAD]
         self.secret = raw[len(MAGIC) : len(MAGIC) + SECRET]
         if raw != _head(self.secret):
             raise self._damaged("its head does not fit its hash")

@@ -27,8 +27,8 @@ from hedgerow.storage.shared_records import MemoryRecords, SharedRecords
 
 DAY, PARTS, HASH = 86_400, 1000, 8
 """Seconds of a day; bits are counted in thousandths, rounded up, so that sums are exact; bytes of an id's hash."""
-MANY = 1 << 20
-"""Charges that are read at a time."""
+MANY, MANY_RECORDS = 1 << 20, 1 << 17
+"""Charges, and records of them, that are read at a time."""
 MOST = 10**6
 """Answers of a charge, and bits of an answer; more is a mistake."""
 
@@ -75,6 +75,8 @@ class AnswerLedger:
         self._records = MemoryRecords() if path is None else SharedRecords(path)
         self._counts = AnswerCounts()
         self._lock = threading.Lock()
+        with self._records.turn() as is_new:  # a file that cannot be used is refused before anyone asks
+            self._catch_up(is_new)
 
     def charge(self, model: str, ids: Sequence[str], answers: int, bits: float) -> None:
         """Count so many answers, of so many bits each, about each of these ids: about all, or it is refused for all.
@@ -115,7 +117,7 @@ class AnswerLedger:
 
         Only with the longest period of all policies of this owner: what another process still counts must stay.
         """
-        kept: dict[tuple[str, int, int, int], list[bytes]] = {}
+        kept: dict[tuple[str, int, int, int], bytearray] = {}
         gone = 0
         with self._lock, self._records.turn() as is_new:
             self._catch_up(is_new)
@@ -123,8 +125,8 @@ class AnswerLedger:
                 if one.day < self._since:
                     gone += len(one.ids) // HASH
                 else:
-                    kept.setdefault((one.model, one.day, one.answers, one.bits), []).append(one.ids)
-            self._records.replace(_ENCODER.encode(_Charge(*of, b"".join(ids))) for of, ids in kept.items())
+                    kept.setdefault((one.model, one.day, one.answers, one.bits), bytearray()).extend(one.ids)
+            self._records.replace(_ENCODER.encode(_Charge(*of, bytes(ids))) for of, ids in kept.items())
         return gone
 
     def close(self) -> None:
@@ -133,7 +135,7 @@ class AnswerLedger:
 
     @property
     def _today(self) -> int:
-        return int(self._clock() // DAY)
+        return max(0, int(self._clock() // DAY))
 
     @property
     def _since(self) -> int:
@@ -200,7 +202,7 @@ def _many(records: Iterable[bytes]) -> Iterator[list[_Charge]]:
     for one in map(_decoded, records):
         some.append(one)
         n += len(one.ids) // HASH
-        if n >= MANY:
+        if n >= MANY or len(some) >= MANY_RECORDS:
             yield some
             some, n = [], 0
     if some:
