@@ -17,6 +17,7 @@ from hedgerow.errors import ModelError, ParameterError, PolicyError
 from hedgerow.model import meanings as module
 from hedgerow.model.agreed_bins import agreed_edges, category_groups, edge_labels, rounded
 from hedgerow.model.meanings import by_column, decoded, disclosed, edges_of_cuts, load_meanings, save_meanings
+from hedgerow.model.part import active_part_of
 from hedgerow.trees.bins import GREATEST
 
 INCOME, SECRET, PLAN = 0, 1, 3  # among the telco's columns
@@ -227,6 +228,13 @@ def test_the_active_party_finds_the_edge_of_every_cut(hidden):
     assert np.array_equal(
         np.argsort(edges[nearest[real]], kind="stable"), np.argsort(whole.forest.thresholds[at][real], kind="stable")
     )
+
+
+def test_the_active_part_of_a_whole_model_is_what_the_active_party_has(run):
+    _, model, _, whole = run
+    alone = active_part_of(whole)
+    assert alone.forest == model.forest
+    assert (alone.columns, alone.ownership) == (model.columns, model.ownership)
 
 
 def test_files_of_another_model_party_or_column_are_refused(run):
