@@ -1,5 +1,6 @@
 """What an owner discloses of its columns, and that nothing else of its part is in the file."""
 
+import hashlib
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -193,6 +194,20 @@ def test_a_damaged_or_strange_file_is_refused(part, tmp_path):
             decoded(strange, "m.json")
     with pytest.raises(ModelError, match="Cannot read"):
         load_meanings(tmp_path / "none.json")
+
+
+@given(st.data())
+def test_a_file_with_any_bytes_changed_is_refused(run, data):
+    told = disclosed(run[2], policy(most_bins=4))
+    body = msgspec.json.encode(told)
+    file = module._File(1, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
+    content = bytearray(msgspec.json.encode(file))
+    at = data.draw(st.integers(0, len(content) - 1))
+    before = bytes(content)
+    content[at] = data.draw(st.integers(0, 255))
+    if bytes(content) != before:
+        with pytest.raises(ModelError, match=r"not a file of meanings|changed or damaged|of version"):
+            decoded(bytes(content), "m.json")
 
 
 WRONG = {

@@ -96,6 +96,8 @@ def _table(model: Model, data: str, roles: Roles) -> Table:
     own, columns = model.ownership, model.columns
     if own is not None and not own.whole:
         columns = columns[slice(*own.span(own.active))]
+    if not columns:
+        raise ModelError("The active party has no columns of its own to explain rows by; leave out --data.")
     table = read_like(data, columns, roles)
     for sentence in table.remarks:
         note(in_options(sentence))
