@@ -236,6 +236,8 @@ def test_reasons_from_elsewhere_are_shown_by_the_same_page():
     assert text.index("row 7") < text.index("+1.5000") < text.index("-0.2500") < text.index("row 8")
     assert "Scores with columns missing." in text
     assert reasons_csv(reasons).splitlines()[1] == "7,telco: all columns,-0.25"
+    by_column = [Reason("1", "a", 1.0), Reason("2", "a", 2.0), Reason("1", "b", -3.0)]
+    assert [reason.row for reason in largest(by_column, 5)] == ["1", "1", "2"]
     many = [Reason("1", f"c{i}", float(i)) for i in range(5)]
     assert largest(many, 2) == [many[4], many[3], Reason("1", "3 more", 3.0)]
     assert np.isclose(sum(r.contribution for r in largest(many, 2)), 10)

@@ -1,5 +1,6 @@
 """What an owner discloses of its columns, and that nothing else of its part is in the file."""
 
+import hashlib
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -17,6 +18,7 @@ from hedgerow.errors import ModelError, ParameterError, PolicyError
 from hedgerow.model import meanings as module
 from hedgerow.model.agreed_bins import agreed_edges, category_groups, edge_labels, rounded
 from hedgerow.model.meanings import by_column, decoded, disclosed, edges_of_cuts, load_meanings, save_meanings
+from hedgerow.model.part import active_part_of
 from hedgerow.trees.bins import GREATEST
 
 INCOME, SECRET, PLAN = 0, 1, 3  # among the telco's columns
@@ -194,6 +196,20 @@ def test_a_damaged_or_strange_file_is_refused(part, tmp_path):
         load_meanings(tmp_path / "none.json")
 
 
+@given(st.data())
+def test_a_file_with_any_bytes_changed_is_refused(run, data):
+    told = disclosed(run[2], policy(most_bins=4))
+    body = msgspec.json.encode(told)
+    file = module._File(1, hashlib.sha256(body).hexdigest(), msgspec.Raw(body))
+    content = bytearray(msgspec.json.encode(file))
+    at = data.draw(st.integers(0, len(content) - 1))
+    before = bytes(content)
+    content[at] = data.draw(st.integers(0, 255))
+    if bytes(content) != before:
+        with pytest.raises(ModelError, match=r"not a file of meanings|changed or damaged|of version"):
+            decoded(bytes(content), "m.json")
+
+
 WRONG = {
     "falling edges": {"edges": (3.0, 1.0)},
     "an edge that is not there": {"cuts": ((0, 0, 99),)},
@@ -227,6 +243,13 @@ def test_the_active_party_finds_the_edge_of_every_cut(hidden):
     assert np.array_equal(
         np.argsort(edges[nearest[real]], kind="stable"), np.argsort(whole.forest.thresholds[at][real], kind="stable")
     )
+
+
+def test_the_active_part_of_a_whole_model_is_what_the_active_party_has(run):
+    _, model, _, whole = run
+    alone = active_part_of(whole)
+    assert alone.forest == model.forest
+    assert (alone.columns, alone.ownership) == (model.columns, model.ownership)
 
 
 def test_files_of_another_model_party_or_column_are_refused(run):

@@ -15,10 +15,11 @@ from scipy import sparse
 
 from federated import labels, params_of, pooled_model, values
 from hedgerow import ForestClassifier, GBDTClassifier, _native
+from hedgerow.agreement.options import NoPrivacy, Vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import ModelError
+from hedgerow.errors import ModelError, ParameterError
 from hedgerow.model.model import Ownership
 from hedgerow.model.xgboost import to_xgboost
 from hedgerow.trees.bins import SparseRows
@@ -159,6 +160,18 @@ def test_estimators_have_them_and_they_add_up_to_the_decision_function():
     np.testing.assert_allclose(forest.shap_values(X).sum(axis=2), forest.decision_function(X), atol=1e-5)
 
 
+def test_a_vertical_estimator_has_those_of_the_pooled_one():
+    X, signal = values(200)
+    table = Table.of(X, labels("two", signal), names=list("abcde"))
+    parties = partition.columns(table, n=2)
+    options = {"n_estimators": 3, "max_depth": 3, "min_cut_rows": 5}
+    plain = Vertical(privacy=NoPrivacy(i_accept_disclosure=True))
+    together = GBDTClassifier(**options, federation=plain).fit(parties)
+    assert np.array_equal(together.shap_values(table), GBDTClassifier(**options).fit(table).shap_values(table))
+    with pytest.raises(ParameterError, match="one table with the columns of all parties"):
+        together.shap_values(parties)
+
+
 # The active party's part of a vertical model
 
 
@@ -194,6 +207,37 @@ def test_a_part_tells_what_own_columns_add_and_nothing_of_the_others(shared):
     expected[:, -1] += whole.base_score
     np.testing.assert_allclose(found[:20], expected, atol=1e-9)
     assert np.abs(found[:, 3:5] - whole.shap_values(table)[:, 3:5]).max() > 1e-3, "not the whole model's numbers"
+
+
+def test_an_active_party_without_columns_has_nothing_to_tell(shared):
+    _, part, table, _ = shared
+    bare = replace(part, ownership=Ownership("m", "x", (("x", 0), ("party2", 5))))
+    with pytest.raises(ModelError, match="no columns of its own"):
+        bare.own_shap_values(table)
+
+
+def test_a_tree_too_deep_to_walk_is_refused_not_a_crash():
+    """A chain of cuts, as only a strange file has it."""
+    X, signal = values(50)
+    model, n = pooled_model(Table.of(X, labels("two", signal)), params_of(n_estimators=1, max_depth=1)), 600_001
+    cut = np.arange(n) % 2 == 0
+    cut[-1] = False
+    chain = replace(
+        model.forest,
+        columns=np.where(cut, 0, -1).astype(np.int32),
+        children=np.where(cut, np.arange(n) + 1, -1).astype(np.int32),
+        sets=np.full(n, -1, np.int32),
+        roots=np.array([0, n]),
+        missing_left=np.zeros(n, bool),
+        gains=np.zeros(n),
+        **{name: np.ones(n, np.float32) for name in ("thresholds", "values", "covers")},
+    )
+    assert chain.first(1).depth == 300_000
+    deep = replace(model, forest=chain)
+    with pytest.raises(ModelError, match="more than 256 levels"):
+        deep.shap_values(Table.of(X))
+    with pytest.raises(ValueError, match="do not belong together"):
+        found_by_kernel(chain, chain.covers, np.ones(5, bool), X[:1].copy(), 1, 1, 1)
 
 
 def test_a_part_refuses_to_tell_what_all_columns_add(shared):

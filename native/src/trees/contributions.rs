@@ -16,6 +16,9 @@ struct Met {
 
 const NO_COLUMN: usize = usize::MAX;
 
+/// A walk calls itself at every level.
+const MOST_DEPTH: usize = 256;
+
 /// A forest with what a contribution needs besides.
 struct Game<'a> {
     forest: Forest<'a>,
@@ -45,6 +48,7 @@ impl<'a> Game<'a> {
             depth[node] = 1 + depth[child].max(depth[child + 1]);
         }
         let deepest = depth.iter().copied().max().unwrap_or(0);
+        assert!(deepest <= MOST_DEPTH, "a tree is too deep");
         let means = forest.roots[..forest.roots.len() - 1].iter().map(|&root| mean[root as usize]).collect();
         Self { forest, known, left_share, means, room: (deepest + 2) * (deepest + 3) / 2 }
     }

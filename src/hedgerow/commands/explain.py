@@ -96,6 +96,8 @@ def _table(model: Model, data: str, roles: Roles) -> Table:
     own, columns = model.ownership, model.columns
     if own is not None and not own.whole:
         columns = columns[slice(*own.span(own.active))]
+    if not columns:
+        raise ModelError("The active party has no columns of its own to explain rows by; leave out --data.")
     table = read_like(data, columns, roles)
     for sentence in table.remarks:
         note(in_options(sentence))
@@ -104,7 +106,7 @@ def _table(model: Model, data: str, roles: Roles) -> Table:
 
 def _reasons(model: Model, table: Table, rows: str | None, explanation: Explanation, threads: int) -> Reasons:
     chosen = _chosen(table, rows)
-    named = [str(row) for row in chosen] if table.ids is None else [str(table.ids[row]) for row in chosen]
+    named = [str(row) if table.ids is None else str(table.ids[row]) for row in chosen]
     return shap_reasons(model, table.take(np.array(chosen, np.int64)), named, explanation.uses, threads)
 
 
@@ -133,7 +135,7 @@ def _numbered(words: Sequence[str], n_rows: int) -> list[int]:
 
 
 def _with_ids(words: Sequence[str], table: Table) -> list[int]:
-    places = {str(id_): row for row, id_ in enumerate(table.ids.tolist())} if table.ids is not None else {}
+    places = {} if table.ids is None else {str(id_): row for row, id_ in enumerate(table.ids.tolist())}
     for word in words:
         if word not in places:
             raise ParameterError(f"--rows names the id {word!r}, which no row of the table has.")

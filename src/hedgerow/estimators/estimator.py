@@ -158,6 +158,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         classes rows x classes x (columns + 1). They add up to the raw score (`decision_function`; numbers: before the
         link). Of a vertical model, X is a table with the columns of all parties.
         """
+        check_is_fitted(self)
+        if are_parties(X):
+            raise ParameterError("shap_values takes one table with the columns of all parties, not their tables apart.")
         table = self._table(X)
         return self.model_.shap_values(table, threads_of(self.n_jobs))
 

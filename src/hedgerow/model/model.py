@@ -172,6 +172,8 @@ class Model:
         if self.ownership is None:
             raise ModelError("The model is not one of a vertical run; shap_values tells what all of its columns add.")
         first, last = self.ownership.span(self.ownership.active)
+        if first == last:
+            raise ModelError("The active party has no columns of its own, so there is nothing that they add.")
         self.check_gaps(table)
         own = table.aligned(self.columns[first:last])
         values = np.full((own.n_rows, len(self.columns)), np.nan, np.float32)

@@ -178,6 +178,21 @@ def part_of(model: Model, party: str) -> Part:
     return Part(own.model, party, first, model.columns[first:last], *cuts, after=ends_below(forest, at)[at])
 
 
+def active_part_of(model: Model) -> Model:
+    """What the active party alone would have of a whole model: the others' columns by number, without thresholds."""
+    own, forest = ownership_of(model), model.forest
+    first, last = own.span(own.active)
+    others = (forest.columns >= 0) & ((forest.columns < first) | (forest.columns >= last))
+    thresholds = np.where(others & (forest.thresholds < GREATEST), np.float32(0), forest.thresholds)
+    numbered = [Column(f"{party}:{i}") for party, n in own.columns for i in range(n)]
+    columns = tuple(
+        column if first <= j < last else replace(numbered[j], kind=column.kind)
+        for j, column in enumerate(model.columns)
+    )
+    forest = replace(forest, thresholds=thresholds)
+    return replace(model, forest=forest, columns=columns, ownership=replace(own, whole=False))
+
+
 def ends_below(forest: Forest, at: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each node of a forest the nearest of the cuts `at` above it, as `Part.after` has it: number and side."""
     number: NDArray[np.int64] = np.full(len(forest.columns), -1, np.int64)

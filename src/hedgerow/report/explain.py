@@ -23,8 +23,11 @@ class Explanation:
 
     model: Model
     uses: list[ColumnUse]
+    """The columns that the trees use, the greatest gain first."""
     effects: list[Effect]
+    """Of own columns, and of those whose bins are disclosed."""
     reasons: Reasons | None = None
+    """Of rows, where they were asked for."""
 
     def with_reasons(self, reasons: Reasons) -> "Explanation":
         """With reasons of rows, wherever they come from."""

@@ -35,7 +35,7 @@ def page(explanation: Explanation, pictures: Mapping[str, bytes]) -> str:
     rows = explanation.column_rows()
     parts = [
         "<h1>Explanation of a model</h1>",
-        f"<pre>{_text(_about(explanation))}</pre>",
+        f"<pre>{_text(summary(explanation.model, n_columns=0))}</pre>",
         "<h2>Columns used</h2>",
         _table(COLUMN_FACTS, rows, NUMBERS) if rows else "<p>No column is used.</p>",
         *(f"<p>{_text(note)}</p>" for note in explanation.notes()),
@@ -49,11 +49,6 @@ def page(explanation: Explanation, pictures: Mapping[str, bytes]) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Explanation of a model</title>'
         f"<style>{STYLE}</style></head><body>\n" + "\n".join(part for part in parts if part) + "\n</body></html>\n"
     )
-
-
-def _about(explanation: Explanation) -> str:
-    """The model's summary without its own list of columns, which the page has."""
-    return summary(explanation.model, n_columns=0).removesuffix("\nColumns by their share of the gain")
 
 
 def _text(text: str) -> str:

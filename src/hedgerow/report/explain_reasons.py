@@ -5,7 +5,6 @@ columns missing, where a vertical model's parties predict together.
 """
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -61,8 +60,11 @@ def shap_reasons(
 
 def largest(reasons: Sequence[Reason], most: int) -> list[Reason]:
     """Of each row the largest contributions first, the rest of them added up in one."""
+    by_row: dict[str, list[Reason]] = {}
+    for reason in reasons:
+        by_row.setdefault(reason.row, []).append(reason)
     found: list[Reason] = []
-    for row, of_row in groupby(reasons, key=lambda reason: reason.row):
+    for row, of_row in by_row.items():
         ordered = sorted(of_row, key=lambda reason: -abs(reason.contribution))
         rest = ordered[most:]
         found += ordered[:most]

@@ -140,19 +140,7 @@ def _loss(model: Model) -> str:
 def _trees(model: Model) -> str:
     forest = model.forest
     leaves = int((forest.columns < 0).sum())
-    return f"{forest.n_trees} ({model.loss.n_trees} a round), {leaves} leaves, depth up to {_depth(model)}"
-
-
-def _depth(model: Model) -> int:
-    """The deepest leaf's distance from its root; children stand behind their parents."""
-    forest = model.forest
-    level = forest.roots[:-1]
-    depth = -1
-    while len(level):
-        depth += 1
-        cuts = level[forest.columns[level] >= 0]
-        level = np.concatenate([forest.children[cuts], forest.children[cuts] + 1])
-    return max(depth, 0)
+    return f"{forest.n_trees} ({model.loss.n_trees} a round), {leaves} leaves, depth up to {forest.depth}"
 
 
 def _columns(model: Model) -> str:

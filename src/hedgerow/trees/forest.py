@@ -12,6 +12,8 @@ from hedgerow.trees.bins import Grid, SparseRows, Values
 from hedgerow.trees.grow import Grown
 
 ImportanceKind = Literal["gain", "split", "cover"]
+MOST_EXPLAINED_DEPTH = 256
+"""No tree is grown as deep as that; one from a strange file may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,16 @@ class Forest:
     def n_trees(self) -> int:
         """How many trees there are."""
         return len(self.roots) - 1
+
+    @property
+    def depth(self) -> int:
+        """The deepest leaf's distance from its root; children stand behind their parents."""
+        level, depth = self.roots[:-1], -1
+        while len(level):
+            depth += 1
+            cuts = level[self.columns[level] >= 0]
+            level = np.concatenate([self.children[cuts], self.children[cuts] + 1])
+        return max(depth, 0)
 
     def __eq__(self, other: object) -> bool:
         """Every number the same."""
@@ -127,6 +139,8 @@ class Forest:
 
         At cuts of columns that are not `known` a row goes both ways, each as likely as its cover says.
         """
+        if self.depth > MOST_EXPLAINED_DEPTH:
+            raise ModelError(f"Trees of more than {MOST_EXPLAINED_DEPTH} levels cannot be explained row by row.")
         out = np.zeros((values.shape[0], n_scores, len(known) + 1))
         table = values if isinstance(values, np.ndarray) else SparseRows.of(values)
         _native.add_contributions(self, self.covers, known, table, absent, out, threads)
