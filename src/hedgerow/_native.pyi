@@ -60,10 +60,12 @@ __all__ = [
     "name_nodes",
     "narrow",
     "paillier_add",
+    "paillier_add_numbers",
     "paillier_add_plain",
     "paillier_group_sums",
     "paillier_negate",
     "paillier_open",
+    "paillier_open_numbers",
     "paillier_own_seal",
     "paillier_own_tables",
     "paillier_pack",
@@ -589,6 +591,9 @@ def paillier_own_seal(primes: _U64, tables: _U64, values: _I64, widths: Sequence
 def paillier_open(primes: _U64, sealed: _U64, widths: Sequence[int], n_threads: int) -> _I64 | None:
     """The integers in each ciphertext; none if one holds anything beside its fields."""
 
+def paillier_open_numbers(primes: _U64, sealed: _U64, n_threads: int) -> _U64:
+    """The whole plaintext of each ciphertext, as long as n."""
+
 def paillier_read(n: _U64, plain: _U64, n_threads: int) -> tuple[int, _U64]:
     """0 and ciphertexts that came in; or what is wrong, and none.
 
@@ -600,6 +605,9 @@ def paillier_write(n: _U64, sealed: _U64, n_threads: int) -> _U64:
 
 def paillier_add_plain(n: _U64, sealed: _U64, values: _I64, widths: Sequence[int], n_threads: int) -> _U64:
     """Ciphertexts with plain integers added."""
+
+def paillier_add_numbers(n: _U64, sealed: _U64, numbers: _U64, n_threads: int) -> _U64:
+    """Ciphertexts with plain numbers added, one each, as long as n and below it."""
 
 def paillier_randomise(n: _U64, table: _U64, blind: bool, sealed: _U64, n_threads: int) -> _U64:
     """Ciphertexts times random n-th powers: from the table, or, if it has no digits, a fresh power of its own each.

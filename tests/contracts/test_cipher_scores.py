@@ -12,13 +12,13 @@ from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.shapes import SlotsPlan, score_modulus
 
 
-@pytest.fixture(scope="session", params=["unencrypted", "lattice", "lattice, 100 Mbit/s"])
+@pytest.fixture(scope="session", params=CIPHERS)
 def sides(request):
     """A key holder and an answering side."""
     return Sides(CIPHERS[request.param])
 
 
-@pytest.fixture(scope="session", params=["unencrypted"])
+@pytest.fixture(scope="session", params=["unencrypted", "Paillier"])
 def links_of(request):
     """The same where answers are relayed."""
     return Sides(CIPHERS[request.param])

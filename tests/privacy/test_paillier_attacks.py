@@ -14,8 +14,8 @@ from hedgerow import _native
 from hedgerow.privacy.paillier import public as paillier_public
 from hedgerow.privacy.paillier.cipher import Paillier
 from hedgerow.privacy.paillier.public import PaillierPublicKey
-from hedgerow.privacy.paillier.wire import HEAD
-from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
+from hedgerow.privacy.paillier.wire import HEAD, PaillierSlots
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan, score_modulus
 
 ROWS = 10
 PLAN = RowsPlan(rows=ROWS, bounds=(1,), groups=1, summand=50)
@@ -180,3 +180,80 @@ def test_randomness_from_one_base_of_short_exponents_gives_parities_of_the_selec
 def test_randomness_of_ours_hides_parities_too(own, public):
     agree = parities(own, public, 64).mean(axis=0)
     assert (np.abs(agree - 0.5) < 0.4).all()
+
+
+# A key holder that cheats: entry i of a row, or of what rows share, is 2^i, far beyond the modulus of scores.
+
+CRAFTED = SlotsPlan(
+    rows=200, entries=1, shared=79, bound=1, modulus=score_modulus(20_000), sums_only=True, apart=True, run_sums=200
+)
+
+
+@pytest.fixture
+def undrowned(monkeypatch):
+    """Sabotage: sums leave with all that stands above the modulus."""
+    monkeypatch.setattr(PaillierPublicKey, "_drowned", lambda self, words, plan, plus: words)
+
+
+def crafted(own):
+    """Powers of two under the key."""
+    powers = [1] * 200 + [2**i for i in range(1, 80)]
+    words = np.array([[power >> 64 * i & 2**64 - 1 for i in range(32)] for power in powers], np.uint64)
+    return PaillierSlots(
+        _native.paillier_add_numbers(own.public._ring.n, own.public._ones(279), words, 2),
+        CRAFTED,
+        own.public._ring,
+        1,
+        (1, 0),
+    )
+
+
+def plaintexts(own, sums):
+    """What the key holder finds in each returned ciphertext, before it takes it modulo anything."""
+    rows = _native.paillier_open_numbers(own._own_primes, sums._words, 2)
+    return [int.from_bytes(row.tobytes(), "little") for row in rows]
+
+
+def bits_of(found):
+    return np.array([[number >> i & 1 for i in range(80)] for number in found], dtype=bool)
+
+
+def test_powers_of_two_return_every_choice_where_sums_are_not_drowned(own, public, undrowned):
+    choice = np.random.default_rng(8).random((200, 80)) < 0.5
+    assert np.array_equal(bits_of(plaintexts(own, public.slot_sums(crafted(own), choice))), choice)
+    assert Paillier(2048).slots_room(CRAFTED) < 17
+
+
+def test_of_powers_of_two_nothing_but_the_sum_modulo_the_modulus_returns(own, public):
+    rng, modulus = np.random.default_rng(9), CRAFTED.modulus
+    choice = rng.random((200, 80)) < 0.5
+    sums = public.slot_sums(crafted(own), choice)
+    found, true = plaintexts(own, sums), [sum(1 << int(i) for i in np.flatnonzero(row)) for row in choice]
+    assert [x % modulus for x in found] == [x % modulus for x in true]
+    assert np.array_equal(own.open_slots(sums)[:, 0] % modulus, [x % modulus for x in true])
+    # Bits are as likely right as wrong: 8000 of 16 000 coins, hardly ever 5 deviations more or less.
+    assert abs(int((bits_of(found) == choice).sum()) - 8000) < 5 * np.sqrt(4000)
+    # What stands above is uniform up to the end of the plaintext.
+    high = np.bincount([x * 8 // own_n(own) for x in found], minlength=8)
+    assert len(high) == 8
+    assert ((high - 25) ** 2 / 25).sum() < 7 + 6 * np.sqrt(14)
+    assert np.log2(modulus) <= Paillier(2048).slots_room(CRAFTED) < np.log2(modulus) + 1e-9
+
+
+def test_pads_leave_nothing_of_powers_of_two(own, public):
+    rng = np.random.default_rng(10)
+    choice = np.tile(rng.random(80) < 0.5, (200, 1))
+    pad = rng.integers(0, CRAFTED.modulus, 200)
+    opened = own.open_slots(public.slot_sums(crafted(own), choice, pad=pad))[:, 0] % CRAFTED.modulus
+    counts = np.bincount(opened * 8 // CRAFTED.modulus, minlength=8)
+    assert ((counts - 25) ** 2 / 25).sum() < 7 + 6 * np.sqrt(14)
+    assert len({int(x) for x in own.open_slots(public.slot_sums(crafted(own), choice))[:, 0]}) == 1
+
+
+def test_sums_that_are_added_up_are_drowned_with_room_for_all_of_them(own, public):
+    plan = SlotsPlan(rows=50, entries=3, bound=9, modulus=score_modulus(200), sums_only=True, apart=True, parts=3)
+    values, every = np.full((50, 3), -9), np.ones((50, 3), bool)
+    one, two, three = (public.slot_sums(own.seal_slots(values, plan), every) for _ in range(3))
+    assert set(own.open_slots(one + two + three)[:, 0].tolist()) == {-81}
+    assert set(own.open_slots(one - two - three)[:, 0].tolist()) == {27}
+    assert Paillier(2048).slots_room(plan) == pytest.approx(np.log2(6 * plan.modulus))

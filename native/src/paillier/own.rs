@@ -164,16 +164,22 @@ impl Own {
 
     /// The integers of each ciphertext; none if one holds more than the widths have room for.
     pub fn open(&self, sealed: &[u64], widths: &[u32], n_threads: usize) -> Option<Vec<i64>> {
-        let one = |c: &[u64]| {
-            let mut c = c.to_vec();
-            self.n_square.leave(&mut c);
-            let (first, second) = (self.halves[0].opened(&c), self.halves[1].opened(&c));
-            let q = self.halves[1].prime.words();
-            let plain = joined(&self.halves[0].prime, &first, &self.inverse, q, &second);
-            fields::unpacked(&plain, widths, &self.n)
-        };
+        let one = |c: &[u64]| fields::unpacked(&self.number(c), widths, &self.n);
         let each = sealed.chunks_exact(self.n_square.len()).collect();
         let opened: Option<Vec<_>> = threads::map(n_threads, each, one).into_iter().collect();
         Some(opened?.concat())
+    }
+
+    /// The plaintext of each ciphertext, as long as n.
+    pub fn open_numbers(&self, sealed: &[u64], n_threads: usize) -> Vec<u64> {
+        let each = sealed.chunks_exact(self.n_square.len()).collect();
+        threads::map(n_threads, each, |c: &[u64]| self.number(c)).concat()
+    }
+
+    fn number(&self, sealed: &[u64]) -> Vec<u64> {
+        let mut c = sealed.to_vec();
+        self.n_square.leave(&mut c);
+        let (first, second) = (self.halves[0].opened(&c), self.halves[1].opened(&c));
+        joined(&self.halves[0].prime, &first, &self.inverse, self.halves[1].prime.words(), &second)
     }
 }

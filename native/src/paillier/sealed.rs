@@ -66,13 +66,22 @@ pub fn left(n: &[u64], sealed: &[u64], n_threads: usize) -> Vec<u64> {
 
 /// Adds plain integers, so many a ciphertext as there are widths.
 pub fn add_plain(n: &[u64], sealed: &mut [u64], values: &[i64], widths: &[u32], n_threads: usize) {
+    let each = |i: usize| fields::packed(&values[i * widths.len()..(i + 1) * widths.len()], widths, n);
+    add_each(n, sealed, each, n_threads);
+}
+
+/// Adds numbers below n, one a ciphertext.
+pub fn add_numbers(n: &[u64], sealed: &mut [u64], numbers: &[u64], n_threads: usize) {
+    add_each(n, sealed, |i| numbers[i * n.len()..(i + 1) * n.len()].to_vec(), n_threads);
+}
+
+fn add_each(n: &[u64], sealed: &mut [u64], each: impl Fn(usize) -> Vec<u64> + Sync, n_threads: usize) {
     let modulus = squared(n);
     let len = modulus.len();
     let n_big = big(n);
     for_shares(sealed, len, n_threads, |begin, share| {
-        let values = values[begin * widths.len()..].chunks_exact(widths.len());
-        for (c, values) in share.chunks_exact_mut(len).zip(values) {
-            let plain = fields::packed(values, widths, n);
+        for (i, c) in share.chunks_exact_mut(len).enumerate() {
+            let plain = each(begin + i);
             let mut factor = n_big.concatenating_mul(&big(&plain)).wrapping_add(BoxedUint::one()).as_words().to_vec();
             modulus.enter(&mut factor);
             modulus.multiply(c, &factor);

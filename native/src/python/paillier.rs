@@ -195,6 +195,18 @@ fn paillier_open<'py>(
 }
 
 #[pyfunction]
+fn paillier_open_numbers<'py>(
+    py: Python<'py>,
+    primes: PyReadonlyArray2<'py, u64>,
+    sealed: PyReadonlyArray2<'py, u64>,
+    n_threads: NonZeroUsize,
+) -> PyResult<Words<'py>> {
+    let primes = own_key(&primes)?;
+    let sealed = sealed_of(&sealed, primes)?;
+    shaped(py, run(py, || Own::new(primes).open_numbers(sealed, n_threads.get()))?, primes.len())
+}
+
+#[pyfunction]
 fn paillier_read<'py>(
     py: Python<'py>,
     n: PyReadonlyArray1<'py, u64>,
@@ -247,6 +259,24 @@ fn paillier_add_plain<'py>(
     let widths = widths_of(widths, n.len())?;
     let values = values_of(&values, sealed.shape()[0], &widths)?;
     changed(py, n, sealed, |words| sealed::add_plain(n, words, values, &widths, n_threads.get()))
+}
+
+#[pyfunction]
+fn paillier_add_numbers<'py>(
+    py: Python<'py>,
+    n: PyReadonlyArray1<'py, u64>,
+    sealed: PyReadonlyArray2<'py, u64>,
+    numbers: PyReadonlyArray2<'py, u64>,
+    n_threads: NonZeroUsize,
+) -> PyResult<Words<'py>> {
+    let n = modulus(&n)?;
+    ensure(numbers.shape()[0] == sealed.shape()[0], "one number a ciphertext is needed")?;
+    let numbers = numbers_of(&numbers, n.len())?;
+    ensure(
+        numbers.chunks_exact(n.len()).all(|x| x.iter().rev().lt(n.iter().rev())),
+        "a number is not below the modulus",
+    )?;
+    changed(py, n, sealed, |words| sealed::add_numbers(n, words, numbers, n_threads.get()))
 }
 
 #[pyfunction]
@@ -340,9 +370,11 @@ pub fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(paillier_own_tables, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_own_seal, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_open, m)?)?;
+    m.add_function(wrap_pyfunction!(paillier_open_numbers, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_read, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_write, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_add_plain, m)?)?;
+    m.add_function(wrap_pyfunction!(paillier_add_numbers, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_randomise, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_add, m)?)?;
     m.add_function(wrap_pyfunction!(paillier_negate, m)?)?;

@@ -344,12 +344,6 @@ def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -
     ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
 
 
-def ensure_known(plan: SlotsPlan) -> None:
-    """Refuses what a cipher does not serve yet."""
-    new = plan.shared or plan.modulus or plan.apart or plan.relayed
-    ensure(not new, "This cipher serves no plans with shared entries, a modulus, rows apart or relayed answers.")
-
-
 def ensure_pad(pad: NDArray[np.int64], plan: SlotsPlan) -> None:
     """Refuses pads that are not one a row below the plan's modulus."""
     ensure(plan.modulus > 0, "Pads are added modulo the modulus of a plan, and this one has none.")

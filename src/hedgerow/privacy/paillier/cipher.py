@@ -7,7 +7,8 @@ Who sees what: the answering side sees ciphertexts, and learns nothing of them u
 numbers modulo n squared, which nobody is known to do without the primes. The key holder opens sums. Every ciphertext
 that leaves the answering side was multiplied by a random n-th power that is as good as uniform whatever the key holder
 knows (statistical distance below 2^-70 for each integer opened), so nothing in it tells which ciphertexts were taken.
-That needs a sound modulus, which every public key proves (`paillier/proof`).
+That needs a sound modulus, which every public key proves (`paillier/proof`). A key holder that seals powers of two
+reads choices off a plaintext, unless the plan has a modulus: all above that is drowned before it leaves (`packing`).
 
 Randomness. The key holder seals with powers of one secret base modulo the square of each prime, with exponents of 256
 bits: to whoever cannot factor n they look like any n-th powers (decision 12 names the assumption). So does everybody
@@ -21,7 +22,7 @@ side's choices take: who measures its answers learns about how many that are in 
 up by place. Memory that held a secret is not wiped.
 """
 
-from math import ceil
+from math import ceil, log2
 from typing import NoReturn
 
 import msgspec
@@ -30,7 +31,16 @@ import numpy as np
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import SealedSlots, SealedSums
-from hedgerow.privacy.paillier.packing import Ints, Packing, rows_packing, slots_packing, sums_packing
+from hedgerow.privacy.paillier.packing import (
+    Ints,
+    Packing,
+    drowned,
+    rows_packing,
+    slots_count,
+    slots_packing,
+    spread,
+    sums_packing,
+)
 from hedgerow.privacy.paillier.proof import prove
 from hedgerow.privacy.paillier.public import (
     SEAL_BITS,
@@ -53,12 +63,16 @@ from hedgerow.privacy.paillier.wire import (
 from hedgerow.privacy.shapes import (
     RowsPlan,
     SlotsPlan,
+    centred,
     ensure,
+    ensure_arrived,
     ensure_opened,
     ensure_single_entries,
 )
 
 BITS = (2048, 3072, 4096)
+DROWNED = 2.0**-1900
+"""Bits that drowning leaves beyond those of the modulus: the plaintext is no multiple of it."""
 MADE_UP = "A returned ciphertext holds more than the sums of the plan; the answer was made up. The run stops."
 
 
@@ -92,9 +106,21 @@ class PaillierSecretKey(PaillierSealing):
         plan = own.plan
         if not own.chosen:
             ensure_single_entries(plan)
-        opened = self._opened(words, slots_packing(plan, self._ring.bits, own.chosen), plan.rows * own.entries)
-        ensure_opened(opened, (plan.most,))
+        ensure_arrived(plan, own.chosen)
+        if plan.modulus:
+            opened = self._opened_modulo(words, plan.modulus, drowned(plan, own.chosen) and plan.parts == 1)
+        else:
+            opened = self._opened(words, slots_packing(plan, self._ring.bits, own.chosen), plan.rows * own.entries)
+        ensure_opened(opened.reshape(-1, 1), (plan.most,))
         return opened.reshape(plan.rows, own.entries)
+
+    def _opened_modulo(self, words: Words, modulus: int, positive: bool) -> Ints:
+        """Plaintexts modulo this; unless they are positive, those above the half of n are negative."""
+        n = int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little")
+        rows = _native.paillier_open_numbers(self._own_primes, words, self._ring.threads).astype("<u8")
+        numbers = (int.from_bytes(row.tobytes(), "little") for row in rows)
+        residues = [(number - n if not positive and 2 * number > n else number) % modulus for number in numbers]
+        return centred(np.array(residues, np.int64), modulus)
 
     def _sealed(self, values: Ints, packing: Packing) -> Words:
         primes, threads = self._own_primes, self._ring.threads
@@ -173,12 +199,13 @@ class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
 
     def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
         """The length of the wire form of slots after so many choices."""
-        return self._bytes(slots_packing(plan, self.bits, chosen).count(plan.rows * entries))
+        return self._bytes(slots_count(plan, self.bits, entries, chosen))
 
     def slots_room(self, plan: SlotsPlan) -> float:
-        """A whole plaintext for every ciphertext that returns."""
-        entries = 1 if plan.sums_only or plan.relayed else plan.entries
-        return float(slots_packing(plan, self.bits, plan.choices).count(plan.rows * entries) * self.bits)
+        """A whole plaintext for every ciphertext that returns, or what is left of it below drowned bits."""
+        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only or plan.relayed else plan.entries)
+        each = log2(spread(plan)) + DROWNED if drowned(plan, plan.choices) else float(self.bits)
+        return slots_packing(plan, self.bits, plan.choices).count(integers) * each
 
     def _bytes(self, ciphertexts: int) -> int:
         return HEAD.size + ciphertexts * self.bits // 4

@@ -4,6 +4,10 @@ A field of w bits holds signed integers of w - 1 bits. Its width comes from `pla
 sealed as agreed reaches the next field, and all fields of a ciphertext together stay below half the modulus. What a row
 seals for one selection shares a ciphertext (its channels). Slots are chosen one by one, so each has its own. Before
 they return, as many sums as fit move into one ciphertext, because opening is dear.
+
+Sums modulo a prime t have a ciphertext each. The last answer adds t times a random number that is as large as the
+plaintext allows: above the sum modulo t nothing can be read, whatever was sealed. (A sum that would leave the plaintext
+by that opens wrongly, with a probability below 2^-1900.)
 """
 
 from dataclasses import dataclass
@@ -75,9 +79,25 @@ def sums_packing(plan: RowsPlan, bits: int) -> Packing:
 
 
 def slots_packing(plan: SlotsPlan, bits: int, chosen: int) -> Packing:
-    """How slots lie: one a ciphertext while choices are still to be made, then as many as fit."""
+    """How slots lie: one a ciphertext while choices are still to be made, then as many as fit, unless apart."""
     width = _width(plan.most)
-    return Packing(((width,),), (bits - 2) // width if chosen == plan.choices else 1)
+    alone = plan.apart or plan.modulus or chosen < plan.choices
+    return Packing(((width,),), 1 if alone else (bits - 2) // width)
+
+
+def slots_count(plan: SlotsPlan, bits: int, entries: int, chosen: int) -> int:
+    """Ciphertexts of slots; what rows share stands behind their own entries."""
+    return slots_packing(plan, bits, chosen).count(plan.rows * entries) + (0 if chosen else plan.shared)
+
+
+def spread(plan: SlotsPlan) -> int:
+    """The part of a plaintext that drowning leaves: the modulus, and where parts are added a sign and room for them."""
+    return plan.modulus * (1 if plan.parts == 1 else 2 * plan.parts)
+
+
+def drowned(plan: SlotsPlan, chosen: int) -> bool:
+    """Whether sums lie below multiples of the modulus: after the last choice."""
+    return plan.modulus > 0 and chosen == plan.choices > 0
 
 
 def _width(most: int) -> int:

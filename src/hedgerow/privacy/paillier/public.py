@@ -1,5 +1,6 @@
 """Paillier's public key: what everybody may do; `paillier` says who sees what."""
 
+import secrets
 from abc import ABC, abstractmethod
 from math import ceil
 
@@ -9,7 +10,16 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots
-from hedgerow.privacy.paillier.packing import Ints, Packing, rows_packing, slots_packing, sums_packing
+from hedgerow.privacy.paillier.packing import (
+    Ints,
+    Packing,
+    drowned,
+    rows_packing,
+    slots_count,
+    slots_packing,
+    spread,
+    sums_packing,
+)
 from hedgerow.privacy.paillier.wire import PaillierRows, PaillierSlots, PaillierSums, Ring, Words, inside, read
 from hedgerow.privacy.shapes import (
     DISTANCE_BITS,
@@ -18,11 +28,12 @@ from hedgerow.privacy.shapes import (
     Selection,
     SlotsPlan,
     ensure,
-    ensure_known,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
+    ensure_turn,
+    shared_values,
     summands,
 )
 
@@ -53,7 +64,6 @@ def ensure_rows(plan: RowsPlan, bits: int) -> None:
 
 def ensure_slots(plan: SlotsPlan, bits: int) -> None:
     """Refuses a plan whose sums have no room, or that opens too much."""
-    ensure_known(plan)
     slots_packing(plan, bits, 0)
     _ensure_hidden(plan.run_sums)
 
@@ -76,7 +86,8 @@ class PaillierSealing(ABC):
         """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
         ensure_slots(plan, self._ring.bits)
         ensure_slot_values(values, plan, shared)
-        words = self._sealed(values.reshape(-1, 1), slots_packing(plan, self._ring.bits, 0))
+        integers = np.concatenate([values.reshape(-1), shared_values(shared, plan)])
+        words = self._sealed(integers[:, None], slots_packing(plan, self._ring.bits, 0))
         return PaillierSlots(words, plan, self._ring, 1, (plan.entries, 0))
 
     @abstractmethod
@@ -110,7 +121,7 @@ class PaillierPublicKey(PaillierSealing):
         """Sealed slots from their wire form."""
         ensure_slots(plan, self._ring.bits)
         ensure(plan.knows(entries, chosen), "The plan knows no such sealed slots.")
-        count = slots_packing(plan, self._ring.bits, chosen).count(plan.rows * entries)
+        count = slots_count(plan, self._ring.bits, entries, chosen)
         words, parts = read(data, self._ring, PaillierSlots, plan, count, (entries, chosen))
         return PaillierSlots(words, plan, self._ring, parts, (entries, chosen))
 
@@ -142,30 +153,30 @@ class PaillierPublicKey(PaillierSealing):
         self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
     ) -> PaillierSlots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
-        slots, words, parts = self._to_choose_from(sealed, own_choice)
+        slots, words, parts = self._to_choose_from(sealed, own_choice, summing=True)
         plan, chosen = slots.plan, slots.chosen + 1
-        added = summands(plan, plus, pad)
-        plus = added.reshape(-1, 1) if added.size else None
-        codes = np.where(own_choice, 0, 1).astype(np.uint8).reshape(1, -1)
-        nodes = Nodes.in_order(np.full(plan.rows, slots.entries))
-        sums = self._products(words, 1, codes, np.array([1]), nodes)
-        words = self._returned(sums, slots_packing(plan, self._ring.bits, chosen), plus)
+        added = summands(plan, plus, pad).reshape(-1, 1)
+        sums = self._products(words, 1, np.zeros((1, len(words)), np.uint8), np.array([1]), _chosen(own_choice, slots))
+        words = self._returned_slots(sums, plan, chosen, added if added.size else None)
         return PaillierSlots(words, plan, self._ring, parts, (1, chosen))
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> PaillierSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
-        slots, words, parts = self._to_choose_from(sealed, own_choice)
+        slots, words, parts = self._to_choose_from(sealed, own_choice, summing=False)
         plan, chosen = slots.plan, slots.chosen + 1
         ensure_single_entries(plan)
         left = np.where(own_choice.reshape(-1, 1), words, self._ones(1))
-        words = self._returned(left, slots_packing(plan, self._ring.bits, chosen), None)
+        words = self._returned_slots(left, plan, chosen, None)
         return PaillierSlots(words, plan, self._ring, parts, (slots.entries, chosen))
 
-    def _to_choose_from(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[PaillierSlots, Words, int]:
+    def _to_choose_from(
+        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], *, summing: bool
+    ) -> tuple[PaillierSlots, Words, int]:
         slots, words, parts = inside(sealed, PaillierSlots, self._ring)
-        fits = own_choice.shape == (slots.plan.rows, slots.entries) and own_choice.dtype == np.bool_
+        shape = slots.plan.rows, slots.plan.offers(slots.entries, slots.chosen)
+        fits = own_choice.shape == shape and own_choice.dtype == np.bool_
         ensure(fits, "A choice is a truth value for each row and entry of what it is made upon.")
-        ensure(slots.chosen < slots.plan.choices, "The plan does not allow another choice upon these sealed integers.")
+        ensure_turn(slots.plan, slots.chosen, summing=summing)
         return slots, words, parts
 
     def _products(self, words: Words, parts: int, codes: NDArray[np.uint8], widths: Ints, nodes: Nodes) -> Words:
@@ -174,6 +185,22 @@ class PaillierPublicKey(PaillierSealing):
         widths = np.ascontiguousarray(widths, dtype=np.int64)
         threads = self._ring.threads
         return _native.paillier_group_sums(self._ring.n, words, parts, codes, widths, (rows, starts), threads)
+
+    def _returned_slots(self, words: Words, plan: SlotsPlan, chosen: int, plus: Ints | None) -> Words:
+        """As `_returned`; after the last choice of a plan with a modulus everything above that is drowned."""
+        if drowned(plan, chosen):
+            words, plus = self._drowned(words, plan, plus), None
+        return self._returned(words, slots_packing(plan, self._ring.bits, chosen), plus)
+
+    def _drowned(self, words: Words, plan: SlotsPlan, plus: Ints | None) -> Words:
+        """With summands, and the modulus times random numbers up to the end of the plaintext."""
+        n = int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little")
+        most = n // spread(plan)
+        added = [0] * len(words) if plus is None else plus[:, 0].tolist()
+        numbers = ((value + plan.modulus * secrets.randbelow(most)) % n for value in added)
+        data = b"".join(number.to_bytes(self._ring.bits // 8, "little") for number in numbers)
+        rows = np.frombuffer(data, "<u8").astype(np.uint64).reshape(len(words), -1)
+        return _native.paillier_add_numbers(self._ring.n, words, rows, self._ring.threads)
 
     def _returned(self, words: Words, packing: Packing, plus: Ints | None) -> Words:
         """Packed, the plain summands added, and every ciphertext multiplied by a random n-th power."""
@@ -215,6 +242,15 @@ class PaillierPublicKey(PaillierSealing):
         one = (1 << 2 * self._ring.bits) % int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little") ** 2
         words = np.frombuffer(one.to_bytes(self._ring.bits // 4, "little"), "<u8").astype(np.uint64)
         return np.tile(words, (count, 1))
+
+
+def _chosen(own_choice: NDArray[np.bool_], slots: PaillierSlots) -> Nodes:
+    """The ciphertexts that each row takes, of its own and of those that all rows share."""
+    rows, places = np.nonzero(own_choice)
+    own = slots.entries
+    taken = np.where(places < own, rows * own, (slots.plan.rows - 1) * own) + places
+    starts = np.concatenate([[0], np.cumsum(own_choice.sum(axis=1))])
+    return Nodes(taken.astype(np.int64), starts.astype(np.int64))
 
 
 def _ensure_selection(selection: Selection, plan: RowsPlan) -> None:
