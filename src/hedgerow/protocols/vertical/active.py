@@ -26,13 +26,12 @@ from hedgerow.corridor.messages import (
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
 from hedgerow.protocols.session.group import ROOM, PartyGroup, answer_of
-from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
-from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
+from hedgerow.protocols.told_trees import cut_list, sides_of
+from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums, SaidBefore
 from hedgerow.protocols.vertical.columns import RUN_SUMS, AllColumns, Asked, run_nodes, wanted
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows
+from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -89,7 +88,7 @@ class VerticalRows:
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
-        self.allowed = AllowedRows(places, params.min_child_rows)
+        self.allowed = AllowedRows(places, params.min_child_rows, own.own.matrix.n_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
@@ -195,9 +194,8 @@ class VerticalRows:
 
     def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
         """So much could be opened of every party that was asked, or was told in the clear with it."""
-        n_rows = self.own.own.matrix.n_rows
         for party, n in self.now.asked.items():
-            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of, n_rows)
+            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of)
             self.opened.append((party, 2 * n_nodes * n, bits))
 
     def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -259,9 +257,10 @@ class VerticalRows:
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
-        sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
-        answers = self.group.ask(requests, Sides, ROOM + max(sizes) // 8)
-        return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
+        rows = {party: [int(p.sizes(cuts.nodes).sum()) for p in self.own.parts] for party, cuts in asked.items()}
+        answers = self.group.ask(requests, Sides, ROOM + max(map(sum, rows.values())) // 8)
+        wrong = "did not tell the sides of the rows it was asked about."
+        return {party: sides_of(answers[party].left, rows[party], f"Party {party!r} {wrong}") for party in asked}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""
@@ -288,3 +287,25 @@ def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: ND
     starts = ends - bins
     out[:, ends - 1] = total[:, None] - np.add.reduceat(out, starts, axis=1) if len(bins) else 0
     return out
+
+
+def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
+    """Some cuts, their columns counted from `first`."""
+    column = (cuts.column[at] - first).astype(np.int32)
+    nodes = Nodes(cuts.nodes.tree[at], cuts.nodes.node[at])
+    return Cuts(nodes, cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
+
+
+def fill_sides(
+    left: Sequence[NDArray[np.bool_]],
+    parts: Sequence[Part],
+    nodes: Nodes,
+    at: NDArray[np.int64],
+    sides: Sequence[NDArray[np.bool_]],
+) -> None:
+    """Put the sides of some nodes' rows among those of all."""
+    for out, part, some in zip(left, parts, sides, strict=True):
+        sizes = part.sizes(nodes)
+        mine = np.zeros(len(sizes), np.bool_)
+        mine[at] = True
+        out[np.repeat(mine, sizes)] = some

@@ -3,6 +3,10 @@
 `vertical` has the conversation.
 
 Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gradients come sealed; labels never come.
+
+A party that is told the nodes of all rows sees every node that is cut, whoever's cut it is. So it can tell, for each of
+its own cuts, the nearest of its own cuts above, and on which side of it (`OwnPaths`). With that, a prediction is held
+to the path of a row (`predict/passive`). Nobody else learns anything by it.
 """
 
 from collections.abc import Sequence
@@ -27,12 +31,19 @@ from hedgerow.corridor.messages import (
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import RowsPlan, Selection
-from hedgerow.protocols.on_wire import sides_of
-from hedgerow.protocols.told_trees import ANYWHERE, CHILDREN, NODE, TWICE, ToldNodes, check_places, nodes_of, somewhere
-from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
-from hedgerow.protocols.vertical.columns import Asked, run_nodes
-from hedgerow.protocols.vertical.kept_cuts import OwnPaths
-from hedgerow.protocols.vertical.passive_run import REPEATS, PassiveRun
+from hedgerow.protocols.told_trees import (
+    ANYWHERE,
+    CHILDREN,
+    NODE,
+    TWICE,
+    ToldNodes,
+    check_places,
+    nodes_of,
+    sides_of,
+    somewhere,
+)
+from hedgerow.protocols.vertical.columns import Asked, CutPlaces, run_nodes, with_siblings
+from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -46,6 +57,38 @@ OFF_GRID = "The active party cuts a column of this party at a place that is not 
 
 Giving = AskSealedSums | AskHiddenSums | AskSides | AskHiddenSides
 """What is answered with something of the own columns."""
+
+
+class OwnPaths:
+    """The own cuts of one round, numbered in the order in which they were told."""
+
+    def __init__(self, n_trees: int) -> None:
+        self.after: list[NDArray[np.int64]] = []
+        """For the cuts of every request, what they come after."""
+        self._n_cuts = 0
+        self._below = np.full((n_trees, 64), FIRST, np.int64)
+        """For every node, the nearest own cut above it, and the side."""
+        self._number = np.full((n_trees, 64), -1, np.int64)
+        """For every node that is cut by an own column, the number of the cut."""
+
+    def cut(self, nodes: Nodes) -> None:
+        """These nodes are cut by own columns."""
+        self.after.append(self._below[nodes.tree, nodes.node])
+        self._number[nodes.tree, nodes.node] = self._n_cuts + np.arange(len(nodes.tree))
+        self._n_cuts += len(nodes.tree)
+
+    def move(self, nodes: Nodes, child: NDArray[np.int64]) -> None:
+        """These nodes are cut, by whomever; each has two children now."""
+        self._widen(int(child.max(initial=0)) + 2)
+        above, number = self._below[nodes.tree, nodes.node], self._number[nodes.tree, nodes.node]
+        self._below[nodes.tree, child] = np.where(number >= 0, 2 * number, above)
+        self._below[nodes.tree, child + 1] = np.where(number >= 0, 2 * number + 1, above)
+
+    def _widen(self, width: int) -> None:
+        n_trees, now = self._below.shape
+        if width > now:
+            more = np.full((n_trees, width), -1, np.int64)
+            self._below, self._number = (np.concatenate([a, more], axis=1) for a in (self._below, self._number))
 
 
 class OpenRound:
@@ -176,11 +219,11 @@ class PassiveRows:
 
     @property
     def _counted(self) -> bool:
-        """Whether the plan bounds the rows of a child, so that sums are told with what `allowed_cuts` says."""
+        """Whether the plan bounds the rows of a child, so that sums are told with what `CutPlaces` tells."""
         return self.run.table.params.min_child_rows > 1
 
     def _allowed(self, nodes: Nodes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """What becomes known to the active party of these nodes and their siblings: see `allowed_cuts`."""
+        """What becomes known to the active party of these nodes and their siblings: see `CutPlaces`."""
         table, part = self.run.table, self._under_way.parts[0]
         counts = _native.count_rows(table.own.matrix, part.orders, part.spans, with_siblings(nodes), table.threads)
         return self.places.told(counts, table.params.min_child_rows)
@@ -200,7 +243,7 @@ class PassiveRows:
         # What is told with the sums has room for bits, too.
         beside = len(with_siblings(nodes).node) if self._counted else 0
         room = table.cipher.room(asked.plan, table.n_sums)
-        run.count_bits(room + self.places.room(beside, table.own.matrix.n_rows))
+        run.count_bits(room + self.places.room(beside, table.n_own))
         if asked.sealed_now(request.level):
             now.sealed_gradients = request.sealed_gradients
             now.selection = Selection(np.take(table.own_codes, asked.rows, axis=1), table.widths)
@@ -262,7 +305,7 @@ class PassiveRows:
     def _most_sealed(self, begun: BeginSealed) -> int:
         """Gradients of all rows at most, for as many nodes as there can be at the next level."""
         table = self.run.table
-        own, widest = table.own.matrix.n_rows, begun.n_trees << max(table.params.max_depth - 1, 0)
+        own, widest = table.n_own, begun.n_trees << max(table.params.max_depth - 1, 0)
         lowest = begun.n_trees if self.now is None else 2 * self.now.nodes.n_lowest
         if not own:
             return 0
