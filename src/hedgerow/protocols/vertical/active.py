@@ -11,18 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import (
-    AllowedSums,
-    AskSealedSums,
-    AskSides,
-    BeginSealed,
-    Done,
-    EndRound,
-    Moves,
-    NodeList,
-    SealedSums,
-    Sides,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
@@ -39,7 +28,7 @@ Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
 
 _NONE = np.empty(0, np.int64)
-NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+NO_MOVES = m.Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
 
 
@@ -92,12 +81,12 @@ class VerticalRows:
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
-        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
+        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
         self._sealing: Sealing | None = None
-        self.group.ask(dict.fromkeys(self.groups, self.begin), Done)
+        self.group.ask(dict.fromkeys(self.groups, self.begin), m.Done)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
@@ -164,16 +153,16 @@ class VerticalRows:
         values = np.ascontiguousarray(self.now.own_gradients[asked.tree, asked.rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
-    def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
+    def _request(self, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
         key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves
         self.now.moves = NO_MOVES
-        return AskSealedSums(self.now.number, self.now.level, moves, NodeList(*nodes), key, sealed)
+        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed)
 
-    def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
+    def _opened(self, request: m.AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         nodes = Nodes(request.nodes.tree, request.nodes.node)
         most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
-        kind = AllowedSums if self.params.min_child_rows > 1 else SealedSums
+        kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
         answers = self.group.ask(dict.fromkeys(self.now.asked, request), kind, most_bytes)
         self.allowed.hear(nodes, answers)
         if plan is None:
@@ -239,7 +228,7 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         for party, sides in told.items():
             fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
-        self.now.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        self.now.moves = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         if self.now.asked:
             self.before.hear(told)
@@ -256,9 +245,9 @@ class VerticalRows:
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
-        requests = {party: AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
+        requests = {party: m.AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
         rows = {party: [int(p.sizes(cuts.nodes).sum()) for p in self.own.parts] for party, cuts in asked.items()}
-        answers = self.group.ask(requests, Sides, ROOM + max(map(sum, rows.values())) // 8)
+        answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
         wrong = "did not tell the sides of the rows it was asked about."
         return {party: sides_of(answers[party].left, rows[party], f"Party {party!r} {wrong}") for party in asked}
 
@@ -268,7 +257,7 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.group.ask(dict.fromkeys(self.groups, EndRound(self.now.number)), Done)
+        self.group.ask(dict.fromkeys(self.groups, m.EndRound(self.now.number)), m.Done)
         self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:

@@ -15,19 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import (
-    AllowedSums,
-    AskHiddenSides,
-    AskHiddenSums,
-    AskSealedSums,
-    AskSides,
-    BeginSealed,
-    CutList,
-    Done,
-    EndRound,
-    SealedSums,
-    Sides,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import RowsPlan, Selection
@@ -55,7 +43,7 @@ WRONG = {
 """What a step is refused with."""
 OFF_GRID = "The active party cuts a column of this party at a place that is not on its grid."
 
-Giving = AskSealedSums | AskHiddenSums | AskSides | AskHiddenSides
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
 """What is answered with something of the own columns."""
 
 
@@ -117,27 +105,27 @@ class PassiveRows:
         self.places = CutPlaces.of(grid.n_values, grid.has_missing, grid.categorical)
         self.now: OpenRound | None = None
 
-    def begin(self, request: BeginSealed) -> Done:
+    def begin(self, request: m.BeginSealed) -> m.Done:
         """Take over the sizes of the run, if they can be."""
         done = self.run.begin(request, run_nodes(self.run.table.params, request.n_trees))
         self.now = None
         return done
 
-    def answer(self, request: Giving) -> SealedSums | Sides:
+    def answer(self, request: Giving) -> m.SealedSums | m.Sides:
         """What the active party may ask for in the trees of this run."""
-        if isinstance(request, AskSealedSums):
+        if isinstance(request, m.AskSealedSums):
             return self.sums(request)
-        if isinstance(request, AskSides):
+        if isinstance(request, m.AskSides):
             return self.sides(request)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def end(self, request: EndRound) -> Done:
+    def end(self, request: m.EndRound) -> m.Done:
         """The own cuts of the round belong to the model."""
         done = self.run.end(request, () if self.now is None else self.now.paths.after)
         self.now = None
         return done
 
-    def sums(self, request: AskSealedSums) -> SealedSums:
+    def sums(self, request: m.AskSealedSums) -> m.SealedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun, run = self._check_step(request), self.run
         run.underway = True
@@ -147,9 +135,9 @@ class PassiveRows:
         now.level = request.level + 1
         sealed = self._sealed_sums(begun, request, nodes)
         run.underway = False
-        return SealedSums(sealed) if not self._counted else AllowedSums(sealed, *self._allowed(nodes))
+        return m.SealedSums(sealed) if not self._counted else m.AllowedSums(sealed, *self._allowed(nodes))
 
-    def _check_step(self, request: AskSealedSums) -> BeginSealed:
+    def _check_step(self, request: m.AskSealedSums) -> m.BeginSealed:
         """The step must be the next, of a round in which nothing was refused half-way."""
         run, begun = self.run, self.run.has_begun()
         if run.finished and request.level == 0 and request.round == run.round + 1:
@@ -163,7 +151,7 @@ class PassiveRows:
     def _level(self) -> int:
         return 0 if self.now is None else self.now.level
 
-    def _followed(self, request: AskSealedSums, begun: BeginSealed, nodes: Nodes) -> OpenRound:
+    def _followed(self, request: m.AskSealedSums, begun: m.BeginSealed, nodes: Nodes) -> OpenRound:
         """The next round, begun, or this one with its rows moved as told; one key for each, given with its first step.
 
         Nothing moves unless the nodes that are cut and asked about are such as may be.
@@ -234,7 +222,7 @@ class PassiveRows:
             raise ProtocolError("The active party asks for sides of another step than this one.")
         return self.now
 
-    def _sealed_sums(self, begun: BeginSealed, request: AskSealedSums, nodes: Nodes) -> bytes:
+    def _sealed_sums(self, begun: m.BeginSealed, request: m.AskSealedSums, nodes: Nodes) -> bytes:
         run, table, now = self.run, self.run.table, self._under_way
         asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once)
         if asked.plan is None:
@@ -254,7 +242,7 @@ class PassiveRows:
         sealed = now.public.read_rows(now.sealed_gradients, asked.plan)
         return now.public.group_sums(sealed, now.selection, asked.nodes).encode()
 
-    def sides(self, request: AskSides) -> Sides:
+    def sides(self, request: m.AskSides) -> m.Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
         run, now = self.run, self._under_way
         if run.finished or (request.round, request.level) != (run.round, now.level):
@@ -272,9 +260,9 @@ class PassiveRows:
         now.paths.cut(cuts.nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         now.told |= {place: list(sides) for place, sides in zip(_places(cuts.nodes), by_node, strict=True)}
-        return Sides(np.packbits(np.concatenate(left), bitorder="little"))
+        return m.Sides(np.packbits(np.concatenate(left), bitorder="little"))
 
-    def _own_cuts(self, now: OpenRound, listed: CutList) -> Cuts:
+    def _own_cuts(self, now: OpenRound, listed: m.CutList) -> Cuts:
         """The cuts, if they are of nodes at the lowest level, each once, and of this party's grid."""
         n = len(listed.tree)
         alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
@@ -302,7 +290,7 @@ class PassiveRows:
         """Bytes that the next request may have; a longer one is refused before it is taken in."""
         return self.run.most_request(self._most_sealed)
 
-    def _most_sealed(self, begun: BeginSealed) -> int:
+    def _most_sealed(self, begun: m.BeginSealed) -> int:
         """Gradients of all rows at most, for as many nodes as there can be at the next level."""
         table = self.run.table
         own, widest = table.n_own, begun.n_trees << max(table.params.max_depth - 1, 0)
