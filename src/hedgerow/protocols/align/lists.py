@@ -24,7 +24,6 @@ from hedgerow.data.table import Table
 from hedgerow.errors import DataError, PrivacyError, ProtocolError
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
 from hedgerow.protocols.align.progress import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, few_common
-from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
@@ -322,6 +321,12 @@ class OwnSets:
 
 def _settled(held_out: bool) -> str:
     return f"the {WHAT[held_out]} that all parties have"
+
+
+def rows_digest(plan: Plan, table: Table | None) -> bytes:
+    """A hash of the ids of all rows, in order: both sides can tell whether theirs are the same, and nothing else."""
+    keys = b"" if table is None else np.ascontiguousarray(table.row_keys(), "<u8").tobytes()
+    return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
 
 
 def _keys_digest(table: Table) -> bytes:

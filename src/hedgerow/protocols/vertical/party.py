@@ -18,8 +18,7 @@ from hedgerow.corridor.wire import MOST_SMALL, encode
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, Tables
-from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, Tables, rows_digest
 from hedgerow.protocols.columns import given
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
