@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.lattice import coefficients, slots_wire
 from hedgerow.privacy.lattice import key as keys
@@ -51,18 +52,7 @@ from hedgerow.privacy.lattice.rows import (
 from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice.slots_bounds import slots_layout
 from hedgerow.privacy.lattice.slots_choice import as_rows, in_coefficients
-from hedgerow.privacy.shapes import (
-    Nodes,
-    RowsPlan,
-    Selection,
-    SlotsPlan,
-    ensure_not_by_holder,
-    ensure_opened,
-    ensure_plus,
-    ensure_row_values,
-    ensure_single_entries,
-    plan_digest,
-)
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 Slots = LatticeSlots | CoefficientSlots
 """Sealed slots, in whichever layout their plan has."""
@@ -106,8 +96,8 @@ class LatticePublicKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
-        ensure_not_by_holder(plan)
-        ensure_row_values(values, plan)
+        shapes.ensure_not_by_holder(plan)
+        shapes.ensure_row_values(values, plan)
         layout = self.layout(plan, by_public_key=True)
         head = self.rows_head(PUBLIC_ROWS, plan, layout)
         native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
@@ -115,7 +105,7 @@ class LatticePublicKey:
 
     def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> Header:
         """What sealed rows say of themselves."""
-        return Header(kind, self.name, plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
+        return Header(kind, self.name, shapes.plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
         """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
@@ -144,7 +134,7 @@ class LatticePublicKey:
         if not 1 <= groups <= plan.groups:
             raise ParameterError("Returned sums have at least one group, and no more than the plan.")
         layout = self.layout(plan, told.kind == PUBLIC_SUMS)
-        head = Header(told.kind, self.name, plan_digest(plan), plan.nodes, groups, told.parts)
+        head = Header(told.kind, self.name, shapes.plan_digest(plan), plan.nodes, groups, told.parts)
         ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
         sums = LatticeSums(plan, layout, head, self, data)
         if not _native.lattice_check_sums(sums.returned, self.threads):
@@ -159,10 +149,10 @@ class LatticePublicKey:
         plan, layout = rows.plan, rows.layout
         self._check(rows, selection, nodes)
         if plus is not None:
-            ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
+            shapes.ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
         summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
         kind = PUBLIC_SUMS if rows.by_public_key else SUMS
-        head = Header(kind, self.name, plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
+        head = Header(kind, self.name, shapes.plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
             (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
             rows.sealed,
@@ -216,7 +206,7 @@ class LatticePublicKey:
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
         if isinstance(sealed, CoefficientSlots):
-            ensure_single_entries(sealed.plan)
+            shapes.ensure_single_entries(sealed.plan)
         return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
 
 
@@ -240,7 +230,7 @@ class LatticeSecretKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
-        ensure_row_values(values, plan)
+        shapes.ensure_row_values(values, plan)
         layout = self.public.layout(plan, by_public_key=False)
         head = self.public.rows_head(SEEDED_ROWS, plan, layout)
         seed = secrets.token_bytes(SEED_BYTES)
@@ -255,7 +245,7 @@ class LatticeSecretKey:
             raise CipherError("Sums were sealed under another key.")
         native = (own.returned, own.layout.opener, self.public.threads)
         opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
-        ensure_opened(opened, own.plan.most)
+        shapes.ensure_opened(opened, own.plan.most)
         return opened
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan) -> Slots:

@@ -16,20 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
+from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
-from hedgerow.privacy.shapes import (
-    Nodes,
-    RowsPlan,
-    Selection,
-    SlotsPlan,
-    agreed,
-    ensure,
-    ensure_opened,
-    ensure_plus,
-    ensure_row_values,
-    ensure_single_entries,
-    ensure_slot_values,
-)
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan, agreed, ensure
 from hedgerow.privacy.unencrypted.values import (
     HEAD,
     KEY,
@@ -62,12 +51,12 @@ class UnencryptedPublicKey:
 
     def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
         """Checks rows x channels and keeps them AS THEY ARE."""
-        ensure_row_values(values, plan)
+        shapes.ensure_row_values(values, plan)
         return ClearRows(values.copy(), plan, self._key)
 
     def seal_slots(self, values: Ints, plan: SlotsPlan) -> ClearSlots:
         """Checks rows x entries and keeps them AS THEY ARE."""
-        ensure_slot_values(values, plan)
+        shapes.ensure_slot_values(values, plan)
         return ClearSlots(values.copy(), plan, self._key)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> ClearRows:
@@ -97,7 +86,7 @@ class UnencryptedPublicKey:
         nodes.check(rows.plan)
         sums = self._sums_by_group(clear, selection, nodes)
         if plus is not None:
-            ensure_plus(plus, sums.shape, rows.plan.summand)
+            shapes.ensure_plus(plus, sums.shape, rows.plan.summand)
             sums += plus
         return ClearSums(sums, rows.plan, self._key, rows.parts)
 
@@ -111,14 +100,14 @@ class UnencryptedPublicKey:
         slots, left = self._chosen_of(sealed, own_choice)
         sums = left.sum(axis=1, keepdims=True)
         if plus is not None:
-            ensure_plus(plus, (slots.plan.rows,), slots.plan.summand)
+            shapes.ensure_plus(plus, (slots.plan.rows,), slots.plan.summand)
             sums += plus[:, None]
         return ClearSlots(sums, slots.plan, self._key, slots.parts, slots.chosen + 1)
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> ClearSlots:
         """The chosen integers, zero for the others; ANYBODY can tell which is which."""
         slots, left = self._chosen_of(sealed, own_choice)
-        ensure_single_entries(slots.plan)
+        shapes.ensure_single_entries(slots.plan)
         return ClearSlots(left, slots.plan, self._key, slots.parts, slots.chosen + 1)
 
     def _chosen_of(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[ClearSlots, Ints]:
@@ -153,15 +142,15 @@ class UnencryptedSecretKey:
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels."""
         own, clear = inside(sums, ClearSums, self._key)
-        ensure_opened(clear, own.plan.most)
+        shapes.ensure_opened(clear, own.plan.most)
         return clear.copy()
 
     def open_slots(self, sealed: SealedSlots) -> Ints:
         """Rows x entries."""
         own, clear = inside(sealed, ClearSlots, self._key)
         if not own.chosen:
-            ensure_single_entries(own.plan)
-        ensure_opened(clear, (own.plan.most,))
+            shapes.ensure_single_entries(own.plan)
+        shapes.ensure_opened(clear, (own.plan.most,))
         return clear.copy()
 
     def __reduce__(self) -> NoReturn:
