@@ -103,12 +103,12 @@ class OpenParty(Party):
     @property
     def side(self):
         """A passive party's answers."""
-        return self.role.side
+        return self.role
 
     @property
     def passive(self):
         """A passive party's rows."""
-        return self.role.side.rows
+        return self.role.rows
 
     @property
     def sets(self):

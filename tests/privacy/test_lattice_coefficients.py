@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy.lattice import bounds, coefficients, wire
+from hedgerow.privacy.lattice import bounds, coefficients
 from hedgerow.privacy.lattice import slots_choice as choices
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.lattice.coefficients import HEAD_BYTES, CoefficientSlots
 from hedgerow.privacy.lattice.layout import rows_layout
+from hedgerow.privacy.lattice.rows import HEADER_BYTES, SEED_BYTES
 from hedgerow.privacy.lattice.slots import LatticeSlots
 from hedgerow.privacy.lattice.slots_bounds import slots_layout
 from hedgerow.privacy.shapes import DISTANCE_BITS, SlotsPlan
@@ -192,7 +193,7 @@ VALUES, OWN_CHOICE = query(PLAN)
 SEALED = coefficients.seal(SECRETS[None], VALUES, PLAN)
 ENTRIES = SEALED.encode()
 SUMS = coefficients.slot_sums(PUBLICS[None], SEALED, OWN_CHOICE, None).encode()
-INNER = HEAD_BYTES + wire.HEADER_BYTES
+INNER = HEAD_BYTES + HEADER_BYTES
 """Where sums begin; entries have a seed before."""
 
 
@@ -233,7 +234,7 @@ def spoilt(data: bytes, first: int) -> dict[str, bytes]:
     }
 
 
-MALFORMED_ENTRIES = spoilt(ENTRIES, INNER + wire.SEED_BYTES)
+MALFORMED_ENTRIES = spoilt(ENTRIES, INNER + SEED_BYTES)
 MALFORMED_SUMS = spoilt(SUMS, INNER)
 
 

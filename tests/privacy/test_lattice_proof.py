@@ -15,10 +15,11 @@ from tests.privacy import lattice_twin as twin
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
-from hedgerow.privacy.lattice import bounds, wire
+from hedgerow.privacy.lattice import bounds
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey
 from hedgerow.privacy.lattice.layout import rows_layout
+from hedgerow.privacy.lattice.rows import ROWS
 from hedgerow.privacy.lattice.slots import SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
 
@@ -132,7 +133,7 @@ VALUES = np.arange(200).reshape(100, 2) % 7
 
 def test_rows_and_tables_without_a_seed_are_refused_where_the_key_holder_alone_seals() -> None:
     sealed = KEY.seal_rows(VALUES, PLAN)
-    head = replace(sealed.head, kind=wire.ROWS)
+    head = replace(sealed.head, kind=ROWS)
     unseeded = _native.lattice_add_rows(sealed.sealed, sealed.sealed, True, head.encode(sealed.layout), 1)
     with pytest.raises(CipherError, match="without a seed"):
         KEY.public.read_rows(unseeded, PLAN)
@@ -159,7 +160,7 @@ def test_entries_that_lie_in_coefficients_need_a_seed_too() -> None:
         KEY.public.seal_slots(values, table)
     sealed = KEY.seal_slots(values, table)
     rows = sealed.sealed
-    head = replace(rows.head, kind=wire.ROWS)
+    head = replace(rows.head, kind=ROWS)
     unseeded = _native.lattice_add_rows(rows.sealed, rows.sealed, True, head.encode(rows.layout), 1)
     front = sealed.encode()[: -len(rows.encode())]
     with pytest.raises(CipherError, match="without a seed"):

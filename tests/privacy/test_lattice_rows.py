@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
-from hedgerow.privacy.lattice import wire
 from hedgerow.privacy.lattice.bounds import PRIMES
 from hedgerow.privacy.lattice.cipher import Lattice, LatticePublicKey, LatticeSecretKey
+from hedgerow.privacy.lattice.rows import HEADER_BYTES, SEED_BYTES
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
 
 LINKS = (None, 100.0)
 SECRETS = {link: Lattice(link).new_key(2) for link in LINKS}
 PUBLICS = {link: Lattice(link).read_public_key(key.public.encode(), 2) for link, key in SECRETS.items()}
-HEADER = wire.HEADER_BYTES
+HEADER = HEADER_BYTES
 
 
 def clear_sums(values: NDArray[np.int64], selection: Selection, nodes: Nodes) -> NDArray[np.int64]:
@@ -213,7 +213,7 @@ def spoilt_sealed(data: bytes, first: int) -> dict[str, bytes]:
 PLAN, VALUES, SELECTION, NODES = problem(nodes=2, parts=2)
 SEALED = {link: secret.seal_rows(VALUES, PLAN) for link, secret in SECRETS.items()}
 SUMS = {link: PUBLICS[link].group_sums(sealed, SELECTION, NODES) for link, sealed in SEALED.items()}
-ROWS_SPOILT = spoilt_sealed(SEALED[None].encode(), HEADER + wire.SEED_BYTES)
+ROWS_SPOILT = spoilt_sealed(SEALED[None].encode(), HEADER + SEED_BYTES)
 PUBLIC_ROWS_SPOILT = spoilt_sealed(PUBLICS[None].seal_rows(VALUES, PLAN).encode(), HEADER)
 SUMS_SPOILT = spoilt_sealed(SUMS[None].encode(), HEADER)
 

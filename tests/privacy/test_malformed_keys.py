@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from tests.privacy import lattice_twin as twin
 
 from hedgerow.errors import CipherError
-from hedgerow.privacy.lattice import bounds, slots, slots_wire, wire
+from hedgerow.privacy.lattice import bounds, slots, slots_wire
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice.cipher import LatticePublicKey
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
+from hedgerow.privacy.lattice.rows import HEADER_BYTES, ROWS
 from hedgerow.privacy.lattice.slots import SlotsPublicKey, slots_layout
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
@@ -74,10 +75,10 @@ def codes_read() -> NDArray[np.int64]:
     blocks, at_once = PLAN.rows // layout.step, N // layout.step
     assert (layout.lanes, layout.merges, blocks) == (1, 0, 4)
     body = (bytes(4 * 13824) + constant(1 << (LOWEST + block), PRIMES, N) for block in range(blocks))
-    sealed = public.read_rows(public.rows_head(wire.ROWS, PLAN, layout).encode(layout) + b"".join(body), PLAN)
+    sealed = public.read_rows(public.rows_head(ROWS, PLAN, layout).encode(layout) + b"".join(body), PLAN)
     selection = Selection(CODES, np.full(4, 256))
     answer = public.group_sums(sealed, selection, Nodes.in_order(np.array([PLAN.rows])))
-    data, wanted = answer.encode()[wire.HEADER_BYTES :], -(-at_once // 8) * 27
+    data, wanted = answer.encode()[HEADER_BYTES:], -(-at_once // 8) * 27
     random_half = twin.restored(public._rows.public.reshape(4, 2, N)[:, 1], RING)
     few, q = twin.Ring(N, PRIMES[:2]), RING.modulus
     found = np.zeros((4, PLAN.rows), np.int64)

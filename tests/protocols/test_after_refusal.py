@@ -17,8 +17,8 @@ from hedgerow.privacy import masks
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.horizontal.driver import HorizontalRows, drawn
 from hedgerow.protocols.horizontal.schema import SchemaTable
-from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.party import Party
+from hedgerow.protocols.told_trees import cut_list
 from hedgerow.trees.splits import NO_CUTS, Nodes
 
 ROOT = m.NodeList(np.zeros(1, np.int64), np.zeros(1, np.int64))

@@ -13,7 +13,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
+from hedgerow.protocols.vertical.columns import CutPlaces, with_siblings
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
 from hedgerow.trees import grow
 from hedgerow.trees.splits import Nodes

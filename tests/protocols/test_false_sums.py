@@ -12,7 +12,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.privacy.lattice import wire as lattice_wire
+from hedgerow.privacy.lattice.rows import ROWS
 from hedgerow.privacy.shapes import Selection
 from hedgerow.privacy.unencrypted.values import HEAD, ClearRows
 from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
@@ -118,7 +118,7 @@ def larger(rows):
     if isinstance(rows, ClearRows):
         return ClearRows(rows._clear << LARGER, rows.plan, rows._key)
     for _ in range(LARGER):
-        head = replace(rows.head, kind=lattice_wire.ROWS)
+        head = replace(rows.head, kind=ROWS)
         native = (rows.sealed, rows.sealed, False, head.encode(rows.layout), 1)
         rows = replace(rows, head=head, data=_native.lattice_add_rows(*native))
     return rows

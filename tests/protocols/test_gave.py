@@ -11,7 +11,7 @@ from hedgerow.corridor.messages import AskSealedSums
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import CipherError, RunError
 from hedgerow.protocols.party import Party
-from hedgerow.protocols.vertical.disclosures import GAVE, DisclosureCounter
+from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter
 
 
 class Disk(MemoryLog):

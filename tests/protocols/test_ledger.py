@@ -9,7 +9,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_answer, encode
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, HedgerowError, PolicyError, PrivacyError
-from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger

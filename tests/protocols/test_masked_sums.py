@@ -6,11 +6,10 @@ import pytest
 
 from federated import Federation, Lossy, labels, params_of, same, two_class, until, values
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import decode_answer, encode
+from hedgerow.corridor.wire import TranscriptHash, decode_answer, encode
 from hedgerow.data import partition
 from hedgerow.privacy import masks
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.session.journal import TranscriptHash
 from statistics_of_noise import looks_like_noise
 
 replace = msgspec.structs.replace

@@ -13,7 +13,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import PolicyError
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.vertical.disclosures import Terms
+from hedgerow.protocols.vertical.passive_run import Terms
 
 HIDDEN = {"hidden_rows": True, "protection": "lattice"}
 

@@ -12,7 +12,7 @@ from hedgerow.errors import ProtocolError
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.vertical import hidden_sizes
-from hedgerow.protocols.vertical import passive as passive_side
+from hedgerow.protocols.vertical import party as passive_side
 from hedgerow.protocols.vertical.passive_rows import PassiveRows
 
 BESIDE = 3 << 20
@@ -47,10 +47,14 @@ def test_no_honest_request_is_longer_than_the_party_allows(run, params, monkeypa
     monkeypatch.setattr(passive_side, "MOST_SMALL", BESIDE)
     monkeypatch.setattr(hidden_sizes, "MEMBERS", 1000)
     fed, limits = federation(run, "two" if run == "Paillier" else "many", **PARAMS[params]), []
-    honest = passive_side.PassiveSide.most_bytes.fget
-    monkeypatch.setattr(
-        passive_side.PassiveSide, "most_bytes", property(lambda side: limits.append(honest(side)) or limits[-1])
-    )
+    honest = passive_side.VerticalParty._answer
+
+    def answer(self, request, frame):
+        reply = honest(self, request, frame)
+        limits.append(self.most_bytes)
+        return reply
+
+    monkeypatch.setattr(passive_side.VerticalParty, "_answer", answer)
     fed.model()
     asked = fed.of("AskSealedSums", "AskHiddenSums", "AskHiddenSides")
     assert asked

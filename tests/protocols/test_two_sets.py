@@ -14,8 +14,8 @@ from hedgerow.corridor.wire import decode_answer, decode_request, encode
 from hedgerow.data import partition
 from hedgerow.errors import ParameterError, PartyLost, PolicyError, PrivacyError, ProtocolError
 from hedgerow.protocols.horizontal.driver import drawn
-from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.session.journal import Journal
+from hedgerow.protocols.told_trees import cut_list
 from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.splits import NO_CUTS
 

@@ -14,7 +14,7 @@ from hedgerow.errors import PolicyError, PrivacyError
 from hedgerow.model.prepare import growth_of
 from hedgerow.protocols.driver import State
 from hedgerow.protocols.vertical import train as vertical_run
-from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
+from hedgerow.protocols.vertical.answer_checks import AllowedRows
 from hedgerow.storage.audit import AuditLog, verify
 
 FEW = "nodes of fewer rows than this party's policy allows"

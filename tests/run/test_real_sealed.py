@@ -16,8 +16,6 @@ from hedgerow.protocols.session.answer_ledger import AnswerLedger, answers_besid
 from hedgerow.run.folder.ledger_file import ledger_beside
 
 RULES = "least_paths = 0\nleast_own_cuts = 0\nleast_own_trees = 0\nmost_bits_per_id = 99999\nmost_answers_per_id = {}\n"
-    "least_paths = 0\nleast_own_cuts = 0\nleast_own_trees = 0\nmost_bits_per_id = 100000\nmost_answers_per_id = {}\n"
-)
 MANY = RULES.format(1000)
 
 

@@ -14,8 +14,8 @@ from hedgerow.agreement.options import Horizontal
 from hedgerow.errors import PrivacyError, RunError
 from hedgerow.protocols.session.journal import MOST_TIMES, Journal
 from hedgerow.protocols.session.owner_ledger import WRONG, Ledger
-from hedgerow.protocols.vertical import passive as passive_side
 from hedgerow.protocols.vertical import prepare as own_rows
+from hedgerow.protocols.vertical.party import VerticalParty
 from hedgerow.run.folder import restart
 from hedgerow.run.folder.folder import open_folder
 from hedgerow.run.folder.manifest import About
@@ -278,7 +278,7 @@ def test_a_party_that_leaves_out_rows_after_an_alignment_is_gone_on_with(tmp_pat
 def test_a_party_that_is_killed_before_its_first_sums_goes_on_with_the_rows_it_found(tmp_path, made, monkeypatch):
     """The others, who have closed the alignment, would not begin another."""
     world = Scattered(tmp_path, made)
-    come = stopped_once(monkeypatch, passive_side.PassiveSide, "_begin", "bob")
+    come = stopped_once(monkeypatch, VerticalParty, "_begin", "bob")
     driver, others = world.drive(), [world.join(name, policy=ALLOWED) for name in PASSIVE]
     assert isinstance(others[0].ended(), KeyboardInterrupt)
     assert come == ["bob"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import msgspec
 
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.lattice.cipher import Lattice
-from hedgerow.privacy.paillier.cipher import Paillier
+from hedgerow.privacy.lattice.cipher import Lattice as Lattice
+from hedgerow.privacy.paillier.cipher import Paillier as Paillier
 
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
@@ -70,8 +70,8 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
 
     @property
     def word(self) -> str:
-        """What a run file calls it."""
-        raise NotImplementedError
+        """What a run file calls it, or of a prediction the run's folder."""
+        return str(self.__struct_config__.tag)
 
     @property
     def privacy(self) -> Privacy | None:
@@ -208,11 +208,6 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
             raise ParameterError(f"opener must be the name of a party; it is {_shown(self.opener)}.")
 
     @property
-    def word(self) -> str:
-        """What a run file calls it."""
-        return "horizontal"
-
-    @property
     def only_sums(self) -> bool:
         """Sums over all parties are opened and no party's own, unless nothing is hidden."""
         return not self.plain
@@ -343,11 +338,6 @@ class Vertical(Method, frozen=True, tag="vertical"):
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
 
-    @property
-    def word(self) -> str:
-        """What a run file calls it."""
-        return "vertical"
-
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""
         if self.active not in plan.names:
@@ -388,11 +378,6 @@ class Prediction(Method, frozen=True, tag=PREDICT):
 
     active: str
     model: str
-
-    @property
-    def word(self) -> str:
-        """What a run's folder calls it."""
-        return PREDICT
 
     def check(self, plan: "Plan") -> None:
         """Refuse a prediction without an active party, or of no model."""
@@ -483,30 +468,3 @@ LEAST_CUT_ROWS = 50
 FEW_BITS = 8
 """Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
 `benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""
-
-__all__ = [
-    "DEEPEST_HIDDEN",
-    "FEWEST_MASKED",
-    "FEW_BITS",
-    "LEAST_CUT_ROWS",
-    "MOST_IDS",
-    "PREDICT",
-    "Align",
-    "ColumnNames",
-    "Columns",
-    "CutPoints",
-    "Federation",
-    "Horizontal",
-    "Lattice",
-    "Method",
-    "NoPrivacy",
-    "OnLoss",
-    "Order",
-    "Paillier",
-    "Prediction",
-    "Privacy",
-    "SecureAggregation",
-    "Vertical",
-    "WholeTrees",
-    "check_federation",
-]

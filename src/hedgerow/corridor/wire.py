@@ -5,6 +5,7 @@ from what it asked for: `sized` refuses any other number before the array is use
 """
 
 import hashlib
+import secrets
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -191,6 +192,32 @@ class Frame:
         except KeyError:
             made = self._derived[key] = make(self, *given)
             return made
+
+
+def chained(frame: Frame, before: bytes) -> bytes:
+    """A hash of all that was said before, and of this."""
+    return hashlib.sha256(before + frame.sha256).digest()
+
+
+class TranscriptHash:
+    """Everything the driver has said to a party in this attempt, as one hash."""
+
+    def __init__(self, plan: bytes) -> None:
+        """From the digest of the plan on."""
+        self.chain = hashlib.sha256(b"hedgerow said" + plan).digest()
+        self.forgotten = False
+
+    def hear(self, frame: Frame) -> None:
+        """One more request; what is no longer the same for all does not go into a frame."""
+        self.chain = chained(frame, self.chain) if self.forgotten else frame.derived(chained, self.chain)
+
+    def among(self, parties: bytes) -> bytes:
+        """The hash of all that was said, and of those that are summed over."""
+        return hashlib.sha256(self.chain + parties).digest()
+
+    def forget(self) -> None:
+        """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
+        self.chain, self.forgotten = secrets.token_bytes(len(self.chain)), True
 
 
 class Corridor:

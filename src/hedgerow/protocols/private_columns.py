@@ -25,18 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import (
-    Agree,
-    Answer,
-    AskCommonColumns,
-    AskProofs,
-    AskSetSize,
-    CommonColumns,
-    Done,
-    Facts,
-    Proofs,
-    Request,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.data.table import Column
 from hedgerow.errors import PrivacyError, ProtocolError, RunError
 from hedgerow.privacy.intersection import PROOF_BYTES, proof
@@ -63,7 +52,7 @@ class Carrier:
     def __init__(self, known: bytes) -> None:
         self.known = known
 
-    def answer(self, request: Aligning) -> Answer:
+    def answer(self, request: Aligning) -> m.Answer:
         """Never asked."""
         raise ProtocolError(f"The driver has no columns of its own that {type(request).__name__} could ask for.")
 
@@ -73,8 +62,8 @@ class Carrier:
 
 
 def shared(
-    group: PartyGroup, said: Mapping[str, Facts], before: Agreed | None, log: Log, tell: Tell, note: Tell = silent
-) -> Mapping[str, Facts]:
+    group: PartyGroup, said: Mapping[str, m.Facts], before: Agreed | None, log: Log, tell: Tell, note: Tell = silent
+) -> Mapping[str, m.Facts]:
     """The driver's side: what each party says, with the columns that all have.
 
     What becomes known here: those columns, everyone's number of columns, and how many any parties share.
@@ -94,15 +83,15 @@ def shared(
         if found is not None and found.common != len(before.columns):
             raise RunError("The columns that all parties have are not those with which the run began; start a new run.")
         return said
-    told = {name: answer.columns for name, answer in group.ask(_proven(group), CommonColumns).items()}
+    told = {name: answer.columns for name, answer in group.ask(_proven(group), m.CommonColumns).items()}
     if len({names_digest(c.name for c in columns) for columns in told.values()}) > 1:
         raise ProtocolError("The parties tell different columns as those that all of them have.")
     return {name: msgspec.structs.replace(facts, columns=told[name]) for name, facts in said.items()}
 
 
-def _proven(group: PartyGroup) -> dict[str, Request]:
+def _proven(group: PartyGroup) -> dict[str, m.Request]:
     """What each party is asked, with the proofs that all others have for it."""
-    names, given = group.plan.names, group.tell(AskProofs(), Proofs)
+    names, given = group.plan.names, group.tell(m.AskProofs(), m.Proofs)
     proofs: dict[tuple[str, str], bytes] = {}
     for of, answer in given.items():
         others = [name for name in names if name != of]
@@ -110,7 +99,7 @@ def _proven(group: PartyGroup) -> dict[str, Request]:
             raise ProtocolError(f"Party {of!r} did not give a proof of its columns for every other party.")
         for i, to in enumerate(others):
             proofs[of, to] = answer.blinded_names[PROOF_BYTES * i : PROOF_BYTES * (i + 1)]
-    return {to: AskCommonColumns(b"".join(proofs[of, to] for of in names if of != to)) for to in names}
+    return {to: m.AskCommonColumns(b"".join(proofs[of, to] for of in names if of != to)) for to in names}
 
 
 class OwnNames:
@@ -143,17 +132,17 @@ class OwnNames:
         """Everybody was introduced anew, with these secrets of pairs: an alignment may begin again."""
         self.alignment.set, self.secrets = None, secrets
 
-    def answer(self, request: Aligning | AskProofs | AskCommonColumns) -> Answer:
+    def answer(self, request: Aligning | m.AskProofs | m.AskCommonColumns) -> m.Answer:
         """Of one step; at the end the columns that all have become known to the driver."""
-        if isinstance(request, AskProofs):
-            return Proofs(self._proofs(lambda own, other: (own, other)))
-        if isinstance(request, AskCommonColumns):
+        if isinstance(request, m.AskProofs):
+            return m.Proofs(self._proofs(lambda own, other: (own, other)))
+        if isinstance(request, m.AskCommonColumns):
             if not hmac.compare_digest(request.blinded_names, self._proofs(lambda own, other: (other, own))):
                 raise PrivacyError("The driver cannot show that all parties found the same columns; this party stops.")
-            return CommonColumns(self.columns)
+            return m.CommonColumns(self.columns)
         if request.held_out:
             raise ProtocolError("The driver aligns validation rows in a run that has none in common.")
-        if isinstance(request, AskSetSize):
+        if isinstance(request, m.AskSetSize):
             names = [column.name for column in self.own_columns]
             known = b"" if self.common is None else names_digest((c.name for c in self.common), self.plan.digest)
             return self.alignment.begin(names, request.aligned, known)
@@ -161,7 +150,7 @@ class OwnNames:
         if not isinstance(reply, Common):
             return reply
         self._keep(reply)
-        return Done()
+        return m.Done()
 
     def _proofs(self, way: Callable[[int, int], tuple[int, int]]) -> bytes:
         """For every other party, in order: a hash of who tells whom and of the names, under the secret of the pair."""
@@ -191,7 +180,7 @@ class OwnNames:
             raise ProtocolError("The driver asks before the names of columns are aligned.")
         return self.common
 
-    def agreed(self, request: Agree) -> tuple[Column, ...]:
+    def agreed(self, request: m.Agree) -> tuple[Column, ...]:
         """The same, if the driver agreed on them and on no others."""
         if {c.name for c in request.columns} != {c.name for c in self.columns}:
             raise ProtocolError("The driver agrees on other columns than those that all parties have.")

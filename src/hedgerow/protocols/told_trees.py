@@ -1,4 +1,4 @@
-"""The trees of a round as a party is told to grow them, and the checks of what it is told.
+"""The trees of a round as a party is told to grow them, the cuts and sides as they travel, and checks of what is told.
 
 Nothing here depends on anybody's rows: only on the plan, the agreed cut points and the requests. What is told never
 changes; a request that passes the checks leads to another place, and one that does not changes nothing. Parties of
@@ -7,7 +7,7 @@ own; a horizontal run's steps are followed too (`ToldTrees`). Parties of one pro
 hear the same frame, not merely an equal one, share what comes of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
@@ -103,6 +103,20 @@ def nodes_of(tree: NDArray[np.int64], node: NDArray[np.int64]) -> Nodes:
     if tree.shape != node.shape:
         raise ProtocolError("A list of nodes is not well formed.")
     return Nodes(tree, node)
+
+
+def cut_list(cuts: Cuts) -> CutList:
+    """Cuts as they travel."""
+    nodes = cuts.nodes
+    return CutList(nodes.tree, nodes.node, cuts.child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
+
+
+def sides_of(bits: NDArray[np.uint8], sizes: Sequence[int], refusal: str) -> list[NDArray[np.bool_]]:
+    """Sides that arrived, a bit a row, for parts of so many rows; another number of them is refused."""
+    if len(bits) != (sum(sizes) + 7) // 8:
+        raise ProtocolError(refusal)
+    left = np.unpackbits(bits, count=sum(sizes), bitorder="little").astype(np.bool_)
+    return np.split(left, np.cumsum(sizes)[:-1])
 
 
 WRONG = {

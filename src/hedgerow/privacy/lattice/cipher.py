@@ -22,30 +22,37 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
+from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
-from hedgerow.privacy.lattice import coefficients, sizes, wire
+from hedgerow.privacy.lattice import bounds, coefficients, slots_wire
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
-from hedgerow.privacy.lattice.rows import LatticeRows, LatticeSums, joined, of_kind, packed, unpacked
-from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
-from hedgerow.privacy.lattice.slots_bounds import slots_layout
-from hedgerow.privacy.lattice.slots_choice import in_coefficients
-from hedgerow.privacy.shapes import (
-    Nodes,
-    RowsPlan,
-    Selection,
-    SlotsPlan,
-    centred,
-    ensure_not_by_holder,
-    ensure_opened,
-    ensure_plus,
-    ensure_row_values,
-    ensure_single_entries,
-    plan_digest,
-    shared_values,
+from hedgerow.privacy.lattice.rows import (
+    HEADER_BYTES,
+    NAME_BYTES,
+    PUBLIC_ROWS,
+    PUBLIC_SUMS,
+    ROWS,
+    SEED_BYTES,
+    SEEDED_ROWS,
+    SUMS,
+    Header,
+    LatticeRows,
+    LatticeSums,
+    RowsKey,
+    ensure_wire,
+    joined,
+    of_kind,
+    packed,
+    read_header,
+    unpacked,
 )
+from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
+from hedgerow.privacy.lattice.slots_bounds import lanes_room, slots_layout
+from hedgerow.privacy.lattice.slots_choice import as_rows, in_coefficients
+from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 Slots = LatticeSlots | CoefficientSlots
 """Sealed slots, in whichever layout their plan has."""
@@ -60,7 +67,7 @@ class LatticePublicKey:
     def __init__(self, link_mbit: float | None, encoded: bytes, threads: int, own: bool = False) -> None:
         """From the wire form; one that is malformed is a CipherError. An `own` key's proof was just made."""
         self._link_mbit, self._encoded, self.threads = link_mbit, encoded, threads
-        self.name = hashlib.sha256(encoded).digest()[: wire.NAME_BYTES]
+        self.name = hashlib.sha256(encoded).digest()[:NAME_BYTES]
         """Names the key in what is sealed under it."""
         self._keys = keys.read(encoded, link_mbit, threads, own)
 
@@ -72,7 +79,7 @@ class LatticePublicKey:
         return self._encoded
 
     @property
-    def _rows(self) -> keys.RowsKey:
+    def _rows(self) -> RowsKey:
         if self._keys.rows is None:
             raise CipherError("A lattice public key is not for sums by group, and these are asked for; the run stops.")
         return self._keys.rows
@@ -89,31 +96,31 @@ class LatticePublicKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
-        ensure_not_by_holder(plan)
-        ensure_row_values(values, plan)
+        shapes.ensure_not_by_holder(plan)
+        shapes.ensure_row_values(values, plan)
         layout = self.layout(plan, by_public_key=True)
-        head = self.rows_head(wire.PUBLIC_ROWS, plan, layout)
+        head = self.rows_head(PUBLIC_ROWS, plan, layout)
         native = (packed(values, layout), layout.step, layout.residues, head.encode(layout), self.threads)
         return LatticeRows(plan, layout, head, self, _native.lattice_seal_rows_publicly(self._rows.public, *native))
 
-    def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> wire.Header:
+    def rows_head(self, kind: int, plan: RowsPlan, layout: RowsLayout, parts: int = 1) -> Header:
         """What sealed rows say of themselves."""
-        return wire.Header(kind, self.name, plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
+        return Header(kind, self.name, shapes.plan_digest(plan), plan.rows, layouts.blocks(plan, layout), parts)
 
     def read_rows(self, data: bytes, plan: RowsPlan) -> LatticeRows:
         """Sealed rows from their wire form; what does not fit the plan is a CipherError before it is used."""
-        told = wire.read_header(data)
-        if told.kind not in (wire.SEEDED_ROWS, wire.ROWS, wire.PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
+        told = read_header(data)
+        if told.kind not in (SEEDED_ROWS, ROWS, PUBLIC_ROWS) or not 1 <= told.parts <= plan.parts:
             raise CipherError("Sealed data are not rows, or have more parts than the plan allows; the run stops.")
-        seeded = told.kind == wire.SEEDED_ROWS
+        seeded = told.kind == SEEDED_ROWS
         if plan.by_holder and not seeded:
             raise CipherError("Sealed rows come without a seed, where the key holder alone seals; the run stops.")
         if seeded and told.parts > 1:
             raise CipherError("Sealed rows that were added up cannot have one seed; the run stops.")
-        layout = self.layout(plan, told.kind == wire.PUBLIC_ROWS)
+        layout = self.layout(plan, told.kind == PUBLIC_ROWS)
         head = self.rows_head(told.kind, plan, layout, told.parts)
         size = head.second * layout.lanes * keys.HALF_BYTES
-        wire.ensure_wire(data, head, layout, wire.SEED_BYTES + size if seeded else 2 * size)
+        ensure_wire(data, head, layout, SEED_BYTES + size if seeded else 2 * size)
         rows = LatticeRows(plan, layout, head, self, data)
         if not _native.lattice_check_rows(rows.sealed, self.threads):
             raise CipherError("Sealed rows hold a number that is not below its prime; the run stops.")
@@ -121,14 +128,14 @@ class LatticePublicKey:
 
     def read_sums(self, data: bytes, plan: RowsPlan, groups: int) -> LatticeSums:
         """Returned sums from their wire form: to be opened by the key holder, or added up by whoever collects them."""
-        told = wire.read_header(data)
-        if told.kind not in (wire.SUMS, wire.PUBLIC_SUMS) or not 1 <= told.parts <= plan.parts:
+        told = read_header(data)
+        if told.kind not in (SUMS, PUBLIC_SUMS) or not 1 <= told.parts <= plan.parts:
             raise CipherError("Sealed data are not sums, or have more parts than the plan allows; the run stops.")
         if not 1 <= groups <= plan.groups:
             raise ParameterError("Returned sums have at least one group, and no more than the plan.")
-        layout = self.layout(plan, told.kind == wire.PUBLIC_SUMS)
-        head = wire.Header(told.kind, self.name, plan_digest(plan), plan.nodes, groups, told.parts)
-        wire.ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
+        layout = self.layout(plan, told.kind == PUBLIC_SUMS)
+        head = Header(told.kind, self.name, shapes.plan_digest(plan), plan.nodes, groups, told.parts)
+        ensure_wire(data, head, layout, _native.lattice_returned_bytes(layout, plan.nodes, groups))
         sums = LatticeSums(plan, layout, head, self, data)
         if not _native.lattice_check_sums(sums.returned, self.threads):
             raise CipherError("Returned sums hold a number that is not below its prime; the run stops.")
@@ -142,10 +149,10 @@ class LatticePublicKey:
         plan, layout = rows.plan, rows.layout
         self._check(rows, selection, nodes)
         if plus is not None:
-            ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
+            shapes.ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
         summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
-        kind = wire.PUBLIC_SUMS if rows.by_public_key else wire.SUMS
-        head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
+        kind = PUBLIC_SUMS if rows.by_public_key else SUMS
+        head = Header(kind, self.name, shapes.plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
             (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
             rows.sealed,
@@ -166,8 +173,8 @@ class LatticePublicKey:
         self._ensure_own(sealed)
         plan, layout, parts = sealed.plan, sealed.layout, sealed.head.parts
         layout.ensure_hides(plan, layout.ones(own_choice.shape[1], 1), parts, sealed.by_public_key)
-        kind = wire.PUBLIC_SUMS if sealed.by_public_key else wire.SUMS
-        head = wire.Header(kind, self.name, plan_digest(plan), plan.nodes, 1, parts)
+        kind = PUBLIC_SUMS if sealed.by_public_key else SUMS
+        head = Header(kind, self.name, shapes.plan_digest(plan), plan.nodes, 1, parts)
         data = _native.lattice_entry_sums(
             (self._rows.public, self._rows.switch_for(layout.step, layout.merges)),
             sealed.sealed,
@@ -201,7 +208,7 @@ class LatticePublicKey:
         """Seals rows x entries, and what all rows share; whoever holds the secret key can read them one by one."""
         if self.in_coefficients(plan):
             return coefficients.seal(self, values, plan, shared)
-        shared_values(shared, plan)
+        shapes.shared_values(shared, plan)
         return self._slots.seal_slots(values, plan)
 
     def in_coefficients(self, plan: SlotsPlan) -> bool:
@@ -229,7 +236,7 @@ class LatticePublicKey:
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> LatticeSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
         if isinstance(sealed, CoefficientSlots):
-            ensure_single_entries(sealed.plan)
+            shapes.ensure_single_entries(sealed.plan)
         return self._slots.filtered(of_kind(sealed, LatticeSlots), own_choice)
 
 
@@ -253,10 +260,10 @@ class LatticeSecretKey:
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
-        ensure_row_values(values, plan)
+        shapes.ensure_row_values(values, plan)
         layout = self.public.layout(plan, by_public_key=False)
-        head = self.public.rows_head(wire.SEEDED_ROWS, plan, layout)
-        seed = secrets.token_bytes(wire.SEED_BYTES)
+        head = self.public.rows_head(SEEDED_ROWS, plan, layout)
+        seed = secrets.token_bytes(SEED_BYTES)
         native = (packed(values, layout), layout.step, layout.residues, head.encode(layout) + seed)
         data = _native.lattice_seal_rows(self._own_secret, seed, *native, self.public.threads)
         return LatticeRows(plan, layout, head, self.public, data)
@@ -269,15 +276,15 @@ class LatticeSecretKey:
         native = (own.returned, own.layout.opener, self.public.threads)
         opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
         if own.layout.modulus:
-            opened = centred(opened, own.layout.modulus)
-        ensure_opened(opened, own.plan.most)
+            opened = shapes.centred(opened, own.layout.modulus)
+        shapes.ensure_opened(opened, own.plan.most)
         return opened
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
         """As with the public key, quicker and smaller."""
         if self.public.in_coefficients(plan):
             return coefficients.seal(self, values, plan, shared)
-        shared_values(shared, plan)
+        shapes.shared_values(shared, plan)
         return self._slots.seal_slots(values, plan)
 
     @property
@@ -339,23 +346,42 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
 
     def rows_bytes(self, plan: RowsPlan) -> int:
         """The length of the wire form of rows that the key holder seals."""
-        return sizes.rows_bytes(plan, self.link_mbit)
+        layout = rows_layout(plan, self.link_mbit, by_public_key=False)
+        return HEADER_BYTES + SEED_BYTES + layouts.blocks(plan, layout) * layout.lanes * keys.HALF_BYTES
 
     def most_rows_bytes(self, plan: RowsPlan) -> int:
-        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise."""
-        return sizes.most_rows_bytes(plan, self.link_mbit)
+        """At least the length of those of any plan with fewer rows and nodes that is like this one otherwise.
+
+        The layout of this plan has room for a smaller one too, and takes no longer there. A smaller plan's own layout
+        takes still less time, of which sealing and sending its ciphertexts is only a part.
+        """
+        each = layouts.SEAL * 1e-6 / layouts.THREADS
+        each += 0.0 if self.link_mbit is None else keys.HALF_BYTES * 8 / (self.link_mbit * 1e6)
+        seconds = layouts.seconds(plan, rows_layout(plan, self.link_mbit, by_public_key=False), self.link_mbit)
+        return HEADER_BYTES + SEED_BYTES + int(seconds / each + 1) * keys.HALF_BYTES
 
     def sums_bytes(self, plan: RowsPlan, groups: int) -> int:
         """The length of the wire form of the returned sums of so many groups of such rows."""
-        return sizes.sums_bytes(plan, groups, self.link_mbit)
+        layout = rows_layout(plan, self.link_mbit, by_public_key=False)
+        return HEADER_BYTES + _native.lattice_returned_bytes(layout, plan.nodes, groups)
 
     def slots_bytes(self, plan: SlotsPlan, entries: int, chosen: int = 0) -> int:
         """The length of the wire form of slots that the key holder seals, or of what choices leave of them."""
-        return sizes.slots_bytes(plan, entries, chosen, self.link_mbit)
+        if in_coefficients(plan, self.link_mbit):
+            rows = as_rows(plan)
+            return coefficients.HEAD_BYTES + (self.sums_bytes(rows, 1) if chosen else self.rows_bytes(rows))
+        layout = slots_layout(plan)
+        ciphertexts = layout.blocks * len(layout.moduli) * (1 if chosen and entries == 1 else layout.ciphertexts)
+        halves = 2 if chosen else 1
+        return slots_wire.HEAD_BYTES + ciphertexts * halves * layout.primes[chosen] * slots_wire.POLYNOMIAL_BYTES
 
     def slots_room(self, plan: SlotsPlan) -> float:
         """What flooded coefficients can carry: one a row in coefficients, all of an answer in lanes."""
-        return sizes.slots_room(plan, self.link_mbit)
+        sealed_by = (False,) if plan.by_holder else (False, True)
+        if not in_coefficients(plan, self.link_mbit):
+            return max(lanes_room(plan, slots_layout(plan, public)) for public in sealed_by)
+        floods = [rows_layout(as_rows(plan), self.link_mbit, public).flood_bits for public in sealed_by]
+        return (1 if plan.apart else plan.rows) * bounds.carried(bounds.Q, min(floods))
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
@@ -364,6 +390,6 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
     def ensure_slots(self, plan: SlotsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""
         if plan.apart or plan.shared:
-            sizes.slots_room(plan, self.link_mbit)
+            self.slots_room(plan)
         else:
             slots_layout(plan)

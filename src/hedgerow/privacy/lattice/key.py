@@ -8,7 +8,6 @@ applied to is hidden by then.
 
 import secrets
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError
-from hedgerow.privacy.lattice import wire
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, SWITCH_STEPS
+from hedgerow.privacy.lattice.rows import SEED_BYTES, VERSION, RowsKey
 from hedgerow.privacy.lattice.slots import SlotsPublicKey
 
 _HEAD = struct.Struct("<4sBBB")
@@ -35,23 +34,6 @@ def steps_of(link_mbit: float | None) -> tuple[int, ...]:
     return () if link_mbit is None else SWITCH_STEPS
 
 
-@dataclass(frozen=True, slots=True)
-class RowsKey:
-    """The part of a public key that works on rows."""
-
-    public: NDArray[np.uint32]
-    switch: NDArray[np.uint32]
-    steps: tuple[int, ...]
-
-    def switch_for(self, step: int, merges: int) -> NDArray[np.uint32]:
-        """The switching keys of a layout's merges, which lie together."""
-        if not merges:
-            return self.switch[:0]
-        size = len(self.switch) // len(self.steps)
-        first = self.steps.index(step)
-        return self.switch[first * size : (first + merges) * size]
-
-
 class Keys(NamedTuple):
     """What a public key holds."""
 
@@ -62,12 +44,12 @@ class Keys(NamedTuple):
 def encoded(rows: bytes, slots: bytes, link_mbit: float | None) -> bytes:
     """The wire form of a key that has these parts; an empty one is left out."""
     holds = (_ROWS if rows else 0) | (_SLOTS if slots else 0)
-    return _HEAD.pack(_MARK, wire.VERSION, holds, len(steps_of(link_mbit))) + rows + slots
+    return _HEAD.pack(_MARK, VERSION, holds, len(steps_of(link_mbit))) + rows + slots
 
 
 def new_rows_key(own_secret: NDArray[np.uint32], link_mbit: float | None, threads: int) -> bytes:
     """The public part of a secret key for rows, with its proof."""
-    seed = secrets.token_bytes(wire.SEED_BYTES)
+    seed = secrets.token_bytes(SEED_BYTES)
     half = _native.lattice_public_half(own_secret, seed)
     proof = _native.lattice_prove_key(own_secret, half, seed, threads)
     return seed + half + proof + _native.lattice_switch_halves(own_secret, seed, steps_of(link_mbit), threads)
@@ -75,7 +57,7 @@ def new_rows_key(own_secret: NDArray[np.uint32], link_mbit: float | None, thread
 
 def key_bytes(link_mbit: float | None, rows: bool, slots: bool) -> int:
     """The length of a key's wire form."""
-    of_rows = wire.SEED_BYTES + HALF_BYTES + PROOF_BYTES + len(steps_of(link_mbit)) * _SWITCH_BYTES
+    of_rows = SEED_BYTES + HALF_BYTES + PROOF_BYTES + len(steps_of(link_mbit)) * _SWITCH_BYTES
     return _HEAD.size + (of_rows if rows else 0) + (SlotsPublicKey.BYTES if slots else 0)
 
 
@@ -88,7 +70,7 @@ def read(data: bytes, link_mbit: float | None, threads: int, own: bool = False) 
     if len(data) < _HEAD.size:
         raise CipherError("A lattice public key is shorter than its head; the run stops.")
     mark, version, holds, n_steps = _HEAD.unpack_from(data)
-    if mark != _MARK or version != wire.VERSION or n_steps != len(steps) or not holds or holds > _ROWS | _SLOTS:
+    if mark != _MARK or version != VERSION or n_steps != len(steps) or not holds or holds > _ROWS | _SLOTS:
         raise CipherError("A public key is of another cipher, version or link than was agreed on; the run stops.")
     with_rows, with_slots = bool(holds & _ROWS), bool(holds & _SLOTS)
     if len(data) != key_bytes(link_mbit, with_rows, with_slots):
@@ -99,8 +81,8 @@ def read(data: bytes, link_mbit: float | None, threads: int, own: bool = False) 
 
 
 def _read_rows(data: bytes, steps: tuple[int, ...], threads: int, own: bool) -> RowsKey:
-    seed, half_at = data[: wire.SEED_BYTES], wire.SEED_BYTES + HALF_BYTES
-    half, proof, switches = data[wire.SEED_BYTES : half_at], data[half_at:][:PROOF_BYTES], data[half_at + PROOF_BYTES :]
+    seed, half_at = data[:SEED_BYTES], SEED_BYTES + HALF_BYTES
+    half, proof, switches = data[SEED_BYTES:half_at], data[half_at:][:PROOF_BYTES], data[half_at + PROOF_BYTES :]
     public = _native.lattice_read_public(half, seed)
     switch = _native.lattice_read_switch(switches, seed, steps, threads)
     if public is None or switch is None:

@@ -1,8 +1,11 @@
 """Sealed rows and returned sums of the lattice cipher: their wire form, how they are added, how channels share lanes.
 
-Neither has values: only the secret key opens them.
+Neither has values: only the secret key opens them. A wire form is a header that both sides can compute, then packed
+residues. A header says what follows and in which layout; all but the number of parts is compared with what the plan
+gives, and the length with the sizes, before anything is unpacked.
 """
 
+import struct
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, Self, TypeVar
 
@@ -12,11 +15,81 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.additive import Addable
-from hedgerow.privacy.lattice import wire
 from hedgerow.privacy.lattice.layout import RowsLayout
 from hedgerow.privacy.shapes import RowsPlan
 
+VERSION = 2
+SEED_BYTES = 32
+NAME_BYTES = 8
+"""Of the hash of a public key that its sealed things carry."""
+_HEADER = struct.Struct("<4sBB8s8sIIIHBBB")
+
+HEADER_BYTES = _HEADER.size
+
+SEEDED_ROWS = 2
+ROWS = 3
+PUBLIC_ROWS = 4
+SUMS = 5
+PUBLIC_SUMS = 6
+
 Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a sealed thing says of itself."""
+
+    kind: int
+    key: bytes
+    plan: bytes
+    """The plan's digest."""
+    first: int
+    """Rows, or nodes."""
+    second: int
+    """Blocks, or groups."""
+    parts: int
+
+    def encode(self, layout: RowsLayout) -> bytes:
+        """The wire form."""
+        sizes = (self.first, self.second, self.parts, layout.step, layout.merges, layout.lanes, layout.bits)
+        return _HEADER.pack(b"HLAT", VERSION, self.kind, self.key, self.plan, *sizes)
+
+
+def read_header(data: bytes) -> Header:
+    """The header as far as it can be read alone."""
+    if len(data) < HEADER_BYTES:
+        raise CipherError("Sealed data end before their header does; the run stops.")
+    name, version, kind, key, plan, first, second, parts, *_ = _HEADER.unpack_from(data)
+    if name != b"HLAT" or version != VERSION:
+        raise CipherError(f"Sealed data are not of the lattice cipher, version {VERSION}; the run stops.")
+    return Header(kind, key, plan, first, second, parts)
+
+
+def ensure_wire(data: bytes, expected: Header, layout: RowsLayout, length: int) -> None:
+    """Refuses a header that is not the expected one in this layout, and another length behind it."""
+    if data[:HEADER_BYTES] != expected.encode(layout):
+        raise CipherError("Sealed data do not fit the key, the plan or the layout that was agreed on; the run stops.")
+    if len(data) != HEADER_BYTES + length:
+        raise CipherError(
+            f"Sealed data have {len(data)} bytes where the plan has {HEADER_BYTES + length}; the run stops."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RowsKey:
+    """The part of a public key that works on rows."""
+
+    public: NDArray[np.uint32]
+    switch: NDArray[np.uint32]
+    steps: tuple[int, ...]
+
+    def switch_for(self, step: int, merges: int) -> NDArray[np.uint32]:
+        """The switching keys of a layout's merges, which lie together."""
+        if not merges:
+            return self.switch[:0]
+        size = len(self.switch) // len(self.steps)
+        first = self.steps.index(step)
+        return self.switch[first * size : (first + merges) * size]
 
 
 class _Key(Protocol):
@@ -53,7 +126,7 @@ class LatticeRows(Addable):
 
     plan: RowsPlan
     layout: RowsLayout
-    head: wire.Header
+    head: Header
     public: _Key
     data: bytes
 
@@ -63,15 +136,15 @@ class LatticeRows(Addable):
     @property
     def by_public_key(self) -> bool:
         """Whether a part of them was sealed with the public key, which leaves more noise."""
-        return self.head.kind == wire.PUBLIC_ROWS
+        return self.head.kind == PUBLIC_ROWS
 
     @property
     def sealed(self) -> SealedData:
         """For the kernels."""
-        start = wire.HEADER_BYTES
-        if self.head.kind != wire.SEEDED_ROWS:
+        start = HEADER_BYTES
+        if self.head.kind != SEEDED_ROWS:
             return SealedData(self.data, start, None, self.layout.lanes)
-        end = start + wire.SEED_BYTES
+        end = start + SEED_BYTES
         return SealedData(self.data, end, self.data[start:end], self.layout.lanes)
 
     def encode(self) -> bytes:
@@ -80,7 +153,7 @@ class LatticeRows(Addable):
 
     def _combined(self, other: Self, *, subtract: bool) -> Self:
         ensure_addable(self, other)
-        kind = wire.PUBLIC_ROWS if self.by_public_key or other.by_public_key else wire.ROWS
+        kind = PUBLIC_ROWS if self.by_public_key or other.by_public_key else ROWS
         head = replace(self.head, kind=kind, parts=self.head.parts + other.head.parts)
         native = (self.sealed, other.sealed, subtract, head.encode(self.layout), self.public.threads)
         return replace(self, head=head, data=_native.lattice_add_rows(*native))
@@ -92,7 +165,7 @@ class LatticeSums(Addable):
 
     plan: RowsPlan
     layout: RowsLayout
-    head: wire.Header
+    head: Header
     public: _Key
     data: bytes
 
@@ -107,7 +180,7 @@ class LatticeSums(Addable):
     @property
     def returned(self) -> ReturnedData:
         """For the kernels."""
-        return ReturnedData(self.data, wire.HEADER_BYTES, self.layout, self.plan.nodes, self.groups)
+        return ReturnedData(self.data, HEADER_BYTES, self.layout, self.plan.nodes, self.groups)
 
     def encode(self) -> bytes:
         """The wire form: a header, packed residues; its length depends on the plan and the number of groups alone."""

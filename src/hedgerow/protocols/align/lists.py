@@ -17,25 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import (
-    Answer,
-    AskBlinded,
-    AskSetSize,
-    BeginBlinding,
-    BlindedIds,
-    BlindIds,
-    Done,
-    MarkCommon,
-    Marks,
-    SetSize,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import sized
 from hedgerow.data.ids import check_once
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, PrivacyError, ProtocolError
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, shuffled
 from hedgerow.protocols.align.progress import COLUMNS, ROWS, VALIDATION_ROWS, Learnt, Progress, few_common
-from hedgerow.protocols.align.rows import rows_digest
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
@@ -52,8 +40,8 @@ CLOSED = "that the rows are aligned"
 
 Points = NDArray[np.uint8]
 Tables = tuple[Table, Table | None]
-Step = BeginBlinding | AskBlinded | BlindIds | MarkCommon
-Aligning = AskSetSize | Step
+Step = m.BeginBlinding | m.AskBlinded | m.BlindIds | m.MarkCommon
+Aligning = m.AskSetSize | Step
 WHAT = {False: ROWS, True: VALIDATION_ROWS}
 
 
@@ -123,23 +111,23 @@ class OwnSet:
         self.lists: dict[int, Passing] = {}
         self.marked: set[int] = set()
 
-    def begin(self, request: BeginBlinding) -> Done:
+    def begin(self, request: m.BeginBlinding) -> m.Done:
         """Take over how long everyone's list is."""
         sizes = request.sizes.tolist()
         fits = len(sizes) == len(self.plan.members) and all(1 <= n <= self.most for n in sizes)
         if self.sizes or not fits or sizes[self.number] != len(self.own_ids):
             raise ProtocolError("The driver begins an alignment of sets whose sizes cannot be.")
         self.sizes = sizes
-        return Done()
+        return m.Done()
 
-    def give(self, request: AskBlinded) -> BlindedIds:
+    def give(self, request: m.AskBlinded) -> m.BlindedIds:
         """What becomes known: points that are noise to everybody, in an order that is, too."""
         owner, first = request.owner, request.first
         if owner == self.number:
             self._in_turn(owner, first, self.given)
             ids = [self.own_ids[row] for row in self.order[first : first + STEP]]
             self.given += len(ids)
-            return BlindedIds(self.blinding.ids(ids, self.tag, self.threads).reshape(-1))
+            return m.BlindedIds(self.blinding.ids(ids, self.tag, self.threads).reshape(-1))
         passing = self.lists.get(owner, Passing())
         self._in_turn(owner, first, passing.given)
         if passing.n_came != self.sizes[owner]:
@@ -150,9 +138,9 @@ class OwnSet:
             passing.came = []
         part = passing.points[first : first + STEP]
         passing.given += len(part)
-        return BlindedIds(part.reshape(-1))
+        return m.BlindedIds(part.reshape(-1))
 
-    def take(self, request: BlindIds) -> Done:
+    def take(self, request: m.BlindIds) -> m.Done:
         """Blind a part of another party's list."""
         owner = request.owner
         passing = self.lists.get(owner, Passing())
@@ -164,13 +152,13 @@ class OwnSet:
         passing.came.append(self.blinding.points(points, self.threads))
         passing.n_came += expected
         self.lists[owner] = passing
-        return Done()
+        return m.Done()
 
     def _in_turn(self, owner: int, first: int, expected: int) -> None:
         if not self.sizes or not 0 <= owner < len(self.sizes) or first != expected or first >= self.sizes[owner]:
             raise ProtocolError("The driver asks for another step of the alignment than the next.")
 
-    def mark(self, request: MarkCommon) -> NDArray[np.bool_]:
+    def mark(self, request: m.MarkCommon) -> NDArray[np.bool_]:
         """Which places of the list, before this party's shuffle of it, are common ids."""
         owner, passing = request.owner, self.lists.get(request.owner)
         order = self.order if owner == self.number else passing.order if passing is not None else None
@@ -201,7 +189,7 @@ class Alignment:
         self.set: OwnSet | None = None
         self.progress = Progress(what, 0, tell)
 
-    def begin(self, own_ids: list[str], told: bytes, found: bytes) -> SetSize:
+    def begin(self, own_ids: list[str], told: bytes, found: bytes) -> m.SetSize:
         """A fresh secret for these ids. What becomes known: how many, and whether the hash told is of what was found.
 
         It has no key, so that it is compared here and not told; whoever tries out hashes is stopped.
@@ -210,32 +198,32 @@ class Alignment:
             raise ProtocolError("The driver begins an alignment twice.")
         same = bool(told and found) and self.ledger.guess(told, hmac.compare_digest(told, found))
         self.set = OwnSet(self.plan, self.number, own_ids, self.what, self.threads)
-        return SetSize(len(own_ids), same)
+        return m.SetSize(len(own_ids), same)
 
-    def answer(self, request: Step) -> Answer | Common:
+    def answer(self, request: Step) -> m.Answer | Common:
         """Of one step, as the functions of `OwnSet` say; at the end, which of the own ids all parties have."""
         own = self.set
         if own is None:
             raise ProtocolError("The driver goes on with an alignment that has not begun.")
-        if isinstance(request, BeginBlinding):
+        if isinstance(request, m.BeginBlinding):
             return self._start(own, request)
-        if isinstance(request, AskBlinded):
+        if isinstance(request, m.AskBlinded):
             given = own.give(request)
             self.progress.more(len(given.blinded_ids) // POINT_BYTES * (request.owner == self.number))
             return given
-        if isinstance(request, BlindIds):
+        if isinstance(request, m.BlindIds):
             taken = own.take(request)
             self.progress.more(len(request.blinded_ids) // POINT_BYTES)
             return taken
         before = own.mark(request)
         if request.owner != self.number:
-            return Marks(np.packbits(before, bitorder="little"))
+            return m.Marks(np.packbits(before, bitorder="little"))
         sizes = dict(zip(self.plan.names, own.sizes, strict=True))
         ids = [own.own_ids[place] for place in np.flatnonzero(before)]
         own.forget()
         return Common(np.flatnonzero(before), ids, Learnt(self.what, sizes, own.n_common))
 
-    def _start(self, own: OwnSet, request: BeginBlinding) -> Done:
+    def _start(self, own: OwnSet, request: m.BeginBlinding) -> m.Done:
         if CLOSED in self.journal.settled:
             raise PrivacyError(
                 "The driver aligns rows anew that are aligned already; this party stops. Start a new run."
@@ -272,19 +260,19 @@ class OwnSets:
         for kind in self.kinds.values():
             kind.set = None
 
-    def answer(self, request: Aligning) -> Answer:
+    def answer(self, request: Aligning) -> m.Answer:
         """Of one step."""
         kind, table = self.kinds[request.held_out], self.own[request.held_out]
-        if isinstance(request, AskSetSize):
+        if isinstance(request, m.AskSetSize):
             if table is None or not table.n_rows:
-                return SetSize(0, False)
+                return m.SetSize(0, False)
             return kind.begin(texts_of(table), request.aligned, self.digest(request.held_out))
         reply = kind.answer(request)
         if not isinstance(reply, Common):
             return reply
         if table is not None:
             self._keep(request.held_out, table, reply)
-        return Done()
+        return m.Done()
 
     def digest(self, held_out: bool) -> bytes:
         """Of the rows aligned in this process; empty before."""
@@ -333,6 +321,12 @@ class OwnSets:
 
 def _settled(held_out: bool) -> str:
     return f"the {WHAT[held_out]} that all parties have"
+
+
+def rows_digest(plan: Plan, table: Table | None) -> bytes:
+    """A hash of the ids of all rows, in order: both sides can tell whether theirs are the same, and nothing else."""
+    keys = b"" if table is None else np.ascontiguousarray(table.row_keys(), "<u8").tobytes()
+    return hashlib.sha256(b"hedgerow rows" + plan.digest + keys).digest()
 
 
 def _keys_digest(table: Table) -> bytes:

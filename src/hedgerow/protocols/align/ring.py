@@ -10,19 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import (
-    Answer,
-    AskBlinded,
-    AskSetSize,
-    BeginBlinding,
-    BlindedIds,
-    BlindIds,
-    Done,
-    MarkCommon,
-    Marks,
-    Request,
-    SetSize,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import CipherError, DataError, ProtocolError, RunError
 from hedgerow.privacy.intersection import POINT_BYTES, in_all
 from hedgerow.protocols.align.lists import STEP, WHAT, Aligning, Points, bits_of, most_of
@@ -33,7 +21,7 @@ from hedgerow.protocols.session.group import A, PartyGroup, expected
 class Own(Protocol):
     """Whoever carries the lists: an active party with a list of its own, or a driver without."""
 
-    def answer(self, request: Aligning) -> Answer:
+    def answer(self, request: Aligning) -> m.Answer:
         """Its own step of an alignment; a driver without a list is never asked."""
 
     def digest(self, held_out: bool) -> bytes:
@@ -56,16 +44,16 @@ class Ring:
         what = what or WHAT[held_out]
         if not self._sizes(held_out, what):
             return None
-        self._ask(dict.fromkeys(self.names, BeginBlinding(held_out, np.array(self.sizes, np.int64))), Done)
+        self._ask(dict.fromkeys(self.names, m.BeginBlinding(held_out, np.array(self.sizes, np.int64))), m.Done)
         lists = self._given(held_out, 0)
         for step in range(1, len(self.names)):
             self._pass(held_out, step, lists)
             lists = self._given(held_out, step)
         marks = self._common(lists, what)
         for step in reversed(range(1, len(self.names))):
-            answers = self._ask(self._marking(held_out, step, marks), Marks)
+            answers = self._ask(self._marking(held_out, step, marks), m.Marks)
             marks = [bits_of(answers[self._at(owner, step)].marks, n) for owner, n in enumerate(self.sizes)]
-        self._ask(self._marking(held_out, 0, marks), Done)
+        self._ask(self._marking(held_out, 0, marks), m.Done)
         return Learnt(what, dict(zip(self.names, self.sizes, strict=True)), int(marks[0].sum()))
 
     def _at(self, owner: int, step: int) -> str:
@@ -74,7 +62,7 @@ class Ring:
 
     def _ask(self, requests: Mapping[str, Aligning], expect: type[A]) -> dict[str, A]:
         """Everybody's answer; what is asked of the active party itself is worked out while the others work."""
-        theirs: dict[str, Request] = {name: request for name, request in requests.items() if name != self.active}
+        theirs: dict[str, m.Request] = {name: request for name, request in requests.items() if name != self.active}
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.answer, requests[self.active]) if self.active in requests else None
             answers = self.group.ask(theirs, expect) if theirs else {}
@@ -85,8 +73,8 @@ class Ring:
     def _sizes(self, held_out: bool, what: str) -> bool:
         """How many rows everyone has; False where all have been aligned before, in these processes."""
         present = [name for name in self.names if name == self.active or name in self.group.present]
-        request = AskSetSize(held_out, self.own.digest(held_out))
-        answers = self._ask(dict.fromkeys(present, request), SetSize)
+        request = m.AskSetSize(held_out, self.own.digest(held_out))
+        answers = self._ask(dict.fromkeys(present, request), m.SetSize)
         aligned = all(answers[name].aligned for name in present)
         if len(present) < len(self.names):
             if not aligned:
@@ -108,8 +96,8 @@ class Ring:
     def _given(self, held_out: bool, step: int) -> list[Points]:
         parts: list[list[Points]] = [[] for _ in self.names]
         for first, owners in self._places():
-            requests = {self._at(owner, step): AskBlinded(held_out, owner, first) for owner in owners}
-            answers = self._ask(requests, BlindedIds)
+            requests = {self._at(owner, step): m.AskBlinded(held_out, owner, first) for owner in owners}
+            answers = self._ask(requests, m.BlindedIds)
             for owner in owners:
                 name, expected = self._at(owner, step), min(STEP, self.sizes[owner] - first)
                 points = answers[name].blinded_ids
@@ -121,8 +109,8 @@ class Ring:
     def _pass(self, held_out: bool, step: int, lists: Sequence[Points]) -> None:
         for first, owners in self._places():
             part = {owner: lists[owner][first : first + STEP].reshape(-1) for owner in owners}
-            requests = {self._at(owner, step): BlindIds(held_out, owner, first, part[owner]) for owner in owners}
-            self._ask(requests, Done)
+            requests = {self._at(owner, step): m.BlindIds(held_out, owner, first, part[owner]) for owner in owners}
+            self._ask(requests, m.Done)
 
     def _common(self, lists: Sequence[Points], what: str) -> list[NDArray[np.bool_]]:
         try:
@@ -135,4 +123,4 @@ class Ring:
 
     def _marking(self, held_out: bool, step: int, marks: Sequence[NDArray[np.bool_]]) -> dict[str, Aligning]:
         packed = [np.packbits(mark, bitorder="little") for mark in marks]
-        return {self._at(owner, step): MarkCommon(held_out, owner, bits) for owner, bits in enumerate(packed)}
+        return {self._at(owner, step): m.MarkCommon(held_out, owner, bits) for owner, bits in enumerate(packed)}

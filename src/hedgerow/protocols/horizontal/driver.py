@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import FEWEST_MASKED
 from hedgerow.corridor.messages import AskHistograms, AskLeafSums, FinishRound, NextRound, NodeList
 from hedgerow.errors import PartyLost
-from hedgerow.protocols.on_wire import cut_list
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.session.participants import drawn
+from hedgerow.protocols.told_trees import cut_list
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import NoMoreSums, Summed
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes

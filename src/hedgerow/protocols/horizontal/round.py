@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import AskHistograms, FinishRound, NextRound, NodeList
 from hedgerow.corridor.wire import Frame
-from hedgerow.protocols.on_wire import cut_list
-from hedgerow.protocols.told_trees import nodes_of
+from hedgerow.protocols.told_trees import cut_list, nodes_of
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import joined_cuts

@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, AskHistograms, AskLeafSums, Done, FinishRound, NextRound
 from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.masks import Pads, PairSecrets
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums
 from hedgerow.protocols.horizontal.round import joined, told_digest
-from hedgerow.protocols.horizontal.sets import Stepping, remaining
 from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.protocols.secure_sum import SumRules
 from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.protocols.session.participants import drawn, enough
 from hedgerow.protocols.told_trees import ToldTrees, Way, follow
 from hedgerow.trees.local import Adding, Step
 from hedgerow.trees.watched_metrics import Metric
@@ -35,6 +36,8 @@ Parties = tuple[int, ...]
 Words = NDArray[np.int64]
 Adds = Sequence[Adding]
 Summing = AskHistograms | AskLeafSums
+Stepping = Summing | FinishRound
+"""The steps of a round."""
 Pending = PendingSums | PendingMask
 """As much of an answer as a party makes by itself."""
 Reply = Answer | Pending
@@ -269,3 +272,37 @@ class RoundSteps:
         kept = trees() if self.journal.kept else None
         self.journal.finish(request.round, kept or trees)
         self.state = self.states[request.round + 1] = advanced(self.state, kept.encode() if kept else content.sha256)
+
+
+def remaining(
+    plan: Plan, request: Stepping, now: ToldTrees, alive: tuple[int, ...], round_set: tuple[int, ...], own: int
+) -> tuple[int, ...]:
+    """Of those alive, who remains once party `own` has answered the first step of a round, or its end.
+
+    A request for a set that may not be summed is refused. A tree has one set (`round_set`): the round's draw among
+    those that remain. Who is out stays out.
+    """
+    parties = request.parties
+    expected = _expected(plan, request, now, alive, round_set)
+    if parties != expected:
+        if not (plan.goes_on and parties and set(parties) < set(expected)):
+            raise ProtocolError("A sum was asked for over parties that are not as the plan says.")
+        if own in expected and own not in parties:
+            raise PrivacyError("The driver speaks to this party as if it were lost; this party stops.")
+        gone = set(expected) - set(parties)
+        alive = tuple(p for p in alive if p not in gone)
+    if not enough(plan, len(alive)):
+        raise PrivacyError(f"Only {len(alive)} parties are left, too few to hide among; this party stops.")
+    return alive
+
+
+def _expected(
+    plan: Plan, request: Stepping, now: ToldTrees, alive: tuple[int, ...], round_set: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Whom the end of a round, or its first step, must be for if nobody more is lost."""
+    if isinstance(request, FinishRound):
+        return alive
+    if not 0 <= request.round <= plan.params.n_estimators:
+        raise ProtocolError("The driver asks for a round that is not among those of the plan.")
+    again = not now.finished and now.level == 1 and request.round == now.round
+    return round_set if again and plan.goes_on else drawn(plan, request.round, alive)

@@ -16,8 +16,8 @@ from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import called, ownership_of, part_of
 from hedgerow.protocols.align.lists import texts_of
-from hedgerow.protocols.on_wire import sides_of
 from hedgerow.protocols.session.group import PartyGroup
+from hedgerow.protocols.told_trees import sides_of
 from hedgerow.trees.params import TreeParams
 
 MOST_PLACES = 4_000_000

@@ -4,13 +4,11 @@ The journal lies in the party's audit log: a process that was killed and started
 """
 
 import hashlib
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.wire import Frame
+from hedgerow.corridor.wire import Frame, chained
 from hedgerow.errors import PrivacyError
 
 ALIGNING = "aligning"
@@ -49,33 +47,8 @@ class NoLog:
         """Nothing."""
 
 
-class TranscriptHash:
-    """Everything the driver has said to a party in this attempt, as one hash."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.chain = hashlib.sha256(b"hedgerow said" + plan.digest).digest()
-        self.forgotten = False
-
-    def hear(self, frame: Frame) -> None:
-        """One more request; what is no longer the same for all does not go into a frame."""
-        self.chain = _chained(frame, self.chain) if self.forgotten else frame.derived(_chained, self.chain)
-
-    def among(self, parties: bytes) -> bytes:
-        """The hash of all that was said, and of those that are summed over."""
-        return hashlib.sha256(self.chain + parties).digest()
-
-    def forget(self) -> None:
-        """From now on nobody else has the same hash, so that no pad made from it cancels another's."""
-        self.chain, self.forgotten = secrets.token_bytes(len(self.chain)), True
-
-
-def _chained(frame: Frame, before: bytes) -> bytes:
-    """A hash of all that was said before, and of this."""
-    return hashlib.sha256(before + frame.sha256).digest()
-
-
 def _told(frame: Frame, before: bytes) -> tuple[bytes, str]:
-    digest = _chained(frame, before)
+    digest = chained(frame, before)
     return digest, digest.hex()
 
 

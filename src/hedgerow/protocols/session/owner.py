@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import Answer, Facts, Introduce
+from hedgerow.corridor.wire import TranscriptHash
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
 from hedgerow.protocols.party_rows import TableFactory
-from hedgerow.protocols.session.journal import Journal, Log, NoLog, TranscriptHash
+from hedgerow.protocols.session.journal import Journal, Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.stores import CutStore, PlaceStore

@@ -13,9 +13,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import MOST_SMALL, Frame, encode
+from hedgerow.corridor.wire import MOST_SMALL, Frame, TranscriptHash, encode
 from hedgerow.errors import HedgerowError, ProtocolError
-from hedgerow.protocols.session.journal import Log, NoLog, TranscriptHash
+from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 
 P = TypeVar("P", covariant=True)
@@ -100,7 +100,7 @@ class Shell(Generic[P]):
 
     def hear_from(self, plan: Plan, frame: Frame) -> TranscriptHash:
         """An attempt at a plan begins with this frame; the hash of all that is said from now on."""
-        self.transcript = TranscriptHash(plan)
+        self.transcript = TranscriptHash(plan.digest)
         self.transcript.hear(frame)
         return self.transcript
 

@@ -14,7 +14,7 @@ class OwnCuts(NamedTuple):
     round: int
     cuts: tuple[Cuts, ...]
     after: tuple[NDArray[np.int64], ...] = ()
-    """How the cuts lie below each other, as `vertical/paths` has it; none where the party is not told."""
+    """How the cuts lie below each other, as `vertical/passive_rows` has it; none where the party is not told."""
 
 
 class CutStore(Protocol):

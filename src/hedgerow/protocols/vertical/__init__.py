@@ -19,7 +19,7 @@ Sees in the clear.  Active: sums per node, numbered column and bin; the owner of
                     Passive: which rows share a node; its own cuts.  Nobody: another's values, thresholds, gradients.
                     (Without encryption a passive party reads every gradient, and with it the labels. With
                     AllowedSums the active party also reads which cuts leave rows enough on both sides, and how many
-                    rows each category has at a node: `allowed_cuts`.)
+                    rows each category has at a node: `columns`.)
 
 The active party checks what it is told: sums that the rows of a node cannot have, a chosen cut whose sums are not those
 of the rows that go left, a tree that is told otherwise when it is grown again, end the run and name the party

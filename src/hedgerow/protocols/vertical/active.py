@@ -11,28 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import (
-    AllowedSums,
-    AskSealedSums,
-    AskSides,
-    BeginSealed,
-    Done,
-    EndRound,
-    Moves,
-    NodeList,
-    SealedSums,
-    Sides,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.additive import Cipher, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.on_wire import cut_list, fill_sides, some_cuts, told_sides
 from hedgerow.protocols.session.group import ROOM, PartyGroup, answer_of
-from hedgerow.protocols.vertical.allowed_cuts import AllowedRows
-from hedgerow.protocols.vertical.answer_checks import ClaimedSums, SaidBefore
+from hedgerow.protocols.told_trees import cut_list, sides_of
+from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums, SaidBefore
 from hedgerow.protocols.vertical.columns import RUN_SUMS, AllColumns, Asked, run_nodes, wanted
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows
+from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -40,7 +28,7 @@ Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
 
 _NONE = np.empty(0, np.int64)
-NO_MOVES = Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+NO_MOVES = m.Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
 
 
@@ -89,16 +77,16 @@ class VerticalRows:
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
-        self.allowed = AllowedRows(places, params.min_child_rows)
+        self.allowed = AllowedRows(places, params.min_child_rows, own.own.matrix.n_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
-        self.begin = BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
+        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
         self._sealing: Sealing | None = None
-        self.group.ask(dict.fromkeys(self.groups, self.begin), Done)
+        self.group.ask(dict.fromkeys(self.groups, self.begin), m.Done)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
@@ -165,16 +153,16 @@ class VerticalRows:
         values = np.ascontiguousarray(self.now.own_gradients[asked.tree, asked.rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
-    def _request(self, nodes: Nodes, sealed: bytes) -> AskSealedSums:
+    def _request(self, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
         key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves
         self.now.moves = NO_MOVES
-        return AskSealedSums(self.now.number, self.now.level, moves, NodeList(*nodes), key, sealed)
+        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed)
 
-    def _opened(self, request: AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
+    def _opened(self, request: m.AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         nodes = Nodes(request.nodes.tree, request.nodes.node)
         most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
-        kind = AllowedSums if self.params.min_child_rows > 1 else SealedSums
+        kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
         answers = self.group.ask(dict.fromkeys(self.now.asked, request), kind, most_bytes)
         self.allowed.hear(nodes, answers)
         if plan is None:
@@ -195,9 +183,8 @@ class VerticalRows:
 
     def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
         """So much could be opened of every party that was asked, or was told in the clear with it."""
-        n_rows = self.own.own.matrix.n_rows
         for party, n in self.now.asked.items():
-            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of, n_rows)
+            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of)
             self.opened.append((party, 2 * n_nodes * n, bits))
 
     def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -241,7 +228,7 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         for party, sides in told.items():
             fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
-        self.now.moves = Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        self.now.moves = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         if self.now.asked:
             self.before.hear(told)
@@ -258,10 +245,11 @@ class VerticalRows:
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
-        requests = {party: AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
-        sizes = [sum(int(part.sizes(cuts.nodes).sum()) for part in self.own.parts) for cuts in asked.values()]
-        answers = self.group.ask(requests, Sides, ROOM + max(sizes) // 8)
-        return {party: told_sides(answers[party], party, self.own.parts, cuts.nodes) for party, cuts in asked.items()}
+        requests = {party: m.AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
+        rows = {party: [int(p.sizes(cuts.nodes).sum()) for p in self.own.parts] for party, cuts in asked.items()}
+        answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
+        wrong = "did not tell the sides of the rows it was asked about."
+        return {party: sides_of(answers[party].left, rows[party], f"Party {party!r} {wrong}") for party in asked}
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""
@@ -269,7 +257,7 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.group.ask(dict.fromkeys(self.groups, EndRound(self.now.number)), Done)
+        self.group.ask(dict.fromkeys(self.groups, m.EndRound(self.now.number)), m.Done)
         self.own.finish_round(leaves, values)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
@@ -288,3 +276,25 @@ def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: ND
     starts = ends - bins
     out[:, ends - 1] = total[:, None] - np.add.reduceat(out, starts, axis=1) if len(bins) else 0
     return out
+
+
+def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
+    """Some cuts, their columns counted from `first`."""
+    column = (cuts.column[at] - first).astype(np.int32)
+    nodes = Nodes(cuts.nodes.tree[at], cuts.nodes.node[at])
+    return Cuts(nodes, cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
+
+
+def fill_sides(
+    left: Sequence[NDArray[np.bool_]],
+    parts: Sequence[Part],
+    nodes: Nodes,
+    at: NDArray[np.int64],
+    sides: Sequence[NDArray[np.bool_]],
+) -> None:
+    """Put the sides of some nodes' rows among those of all."""
+    for out, part, some in zip(left, parts, sides, strict=True):
+        sizes = part.sizes(nodes)
+        mine = np.zeros(len(sizes), np.bool_)
+        mine[at] = True
+        out[np.repeat(mine, sizes)] = some

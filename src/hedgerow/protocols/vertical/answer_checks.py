@@ -9,6 +9,8 @@ nodes it was asked about and at their siblings, whose sums are the parent's less
 *Children.* Below a cut a node has no rows, and so no sums, in bins of the column that went to the other side.
 *Repetition.* A tree that is grown again after a loss is told the same (`SaidBefore`).
 
+Where a plan bounds the rows of a child, the owners of columns also say which cuts leave rows enough (`AllowedRows`).
+
 The rows of a node, their gradients and their number are the active party's own; no other row is known here.
 
 Sees in the clear.  What the active party has anyway: opened sums, sides, its own gradients. Nothing is said.
@@ -21,7 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import PrivacyError
+from hedgerow.corridor.messages import AllowedSums, Answer
+from hedgerow.errors import PrivacyError, ProtocolError
+from hedgerow.protocols.vertical.columns import Bools, CutPlaces, Ints, with_siblings
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -31,9 +35,6 @@ EXACT_BITS = 44
 BINS = "gave sums that the rows of the node cannot have"
 CUT = "gave sums of a cut that are not those of the rows that it says go left"
 CHILD = "gave sums of bins in which, by the sides that it told, the node has no rows"
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class _Claims(NamedTuple):
@@ -140,6 +141,58 @@ def _keys(tree: Ints, node: Ints) -> Ints:
 def _bins(set_: NDArray[np.uint64], n: int) -> Bools:
     """Which of a column's bins are in a set."""
     return np.unpackbits(np.ascontiguousarray(set_).view(np.uint8), bitorder="little")[:n].astype(np.bool_)
+
+
+class AllowedRows:
+    """The active party's side: what the owners of columns told of the nodes of this step."""
+
+    def __init__(self, places: Mapping[str, CutPlaces], fewest: int, n_rows: int) -> None:
+        """Of a table of so many rows."""
+        self.places, self.fewest, self.n_rows = places, fewest, n_rows
+        self._told: dict[str, tuple[Bools, Ints]] = {}
+        self._at: dict[tuple[int, int], int] = {}
+
+    def n_bytes(self, nodes: Nodes) -> int:
+        """Of the longest answer, sums aside; nothing is told where the plan has no bound."""
+        if self.fewest <= 1:
+            return 0
+        n = len(with_siblings(nodes).node)
+        return max(places.n_bytes(n) for places in self.places.values())
+
+    def room(self, party: str, nodes: Nodes) -> int:
+        """Bits that a party's answer about these nodes has room for, sums aside."""
+        return self.places[party].room(len(with_siblings(nodes).node), self.n_rows) if self.fewest > 1 else 0
+
+    def hear(self, nodes: Nodes, answers: Mapping[str, Answer]) -> None:
+        """What was told with the sums of these nodes."""
+        if self.fewest <= 1:
+            return
+        every = with_siblings(nodes)
+        self._at = {key: i for i, key in enumerate(zip(every.tree.tolist(), every.node.tolist(), strict=True))}
+        self._told = {}
+        for party, answer in answers.items():
+            told = self.places[party].split(answer, len(every.node)) if isinstance(answer, AllowedSums) else None
+            if told is None or (told[1] < 0).any():
+                raise ProtocolError(f"Party {party!r} did not say which cuts leave rows enough on both sides.")
+            self._told[party] = told
+
+    def told(self, party: str) -> tuple[Bools, Ints] | tuple[()]:
+        """What a party told of this step; nothing where the plan has no bound."""
+        return self._told.get(party, ())
+
+    def rows(self, party: str, nodes: Nodes, total: Ints) -> Ints:
+        """Numbers of rows a node and bin that allow the cuts that this party allows, for nodes of so many rows."""
+        at = [self._at[key] for key in zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True)]
+        bits, known = self._told[party]
+        return self.places[party].rows(bits[at], known[at], total, self.fewest)
+
+    def check(self, party: str, sizes: Ints) -> None:
+        """Both sides of a cut that this party allowed have rows enough, or the run ends."""
+        if self.fewest > 1 and int(sizes.min()) < self.fewest:
+            raise ProtocolError(
+                f"Party {party!r} allowed a cut that leaves fewer rows on a side than the plan's min_child_rows; the "
+                "run stops."
+            )
 
 
 class SaidBefore:

@@ -13,16 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import (
-    AskHiddenSides,
-    AskHiddenSums,
-    BeginSealed,
-    Done,
-    EndRound,
-    HiddenCuts,
-    HiddenSides,
-    SealedSums,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import Nodes as Spans
@@ -71,28 +62,28 @@ class HiddenPassiveRows:
         params = self.run.table.params
         return HiddenSizes(n_trees, params.n_estimators, params.max_depth, self.run.table.n_rows)
 
-    def begin(self, request: BeginSealed) -> Done:
+    def begin(self, request: m.BeginSealed) -> m.Done:
         """Take over the sizes of the run, if they can be: all nodes that trees can have, and as if sides were sums."""
         hidden = self._sizes(request.n_trees)
         done = self.run.begin(request, hidden.run_nodes, KINDS)
         self.hidden, self.now = hidden, None
         return done
 
-    def answer(self, request: Giving) -> SealedSums | HiddenSides:
+    def answer(self, request: Giving) -> m.SealedSums | m.HiddenSides:
         """What the active party may ask for in the trees of this run; nothing that would tell nodes."""
-        if isinstance(request, AskHiddenSums):
+        if isinstance(request, m.AskHiddenSums):
             return self.hidden_sums(request)
-        if isinstance(request, AskHiddenSides):
+        if isinstance(request, m.AskHiddenSides):
             return self.hidden_sides(request)
         raise ProtocolError(REFUSED)
 
-    def end(self, request: EndRound) -> Done:
+    def end(self, request: m.EndRound) -> m.Done:
         """The own cuts of the round belong to the model."""
         done = self.run.end(request)
         self.now = None
         return done
 
-    def hidden_sums(self, request: AskHiddenSums) -> SealedSums:
+    def hidden_sums(self, request: m.AskHiddenSums) -> m.SealedSums:
         """Own columns' sums of every sealed vector over all rows: the active party will read them, and only them."""
         begun, run, table = self._check_next(request), self.run, self.run.table
         run.underway = True
@@ -110,15 +101,15 @@ class HiddenPassiveRows:
         run.underway = False
         return answer
 
-    def _summed(self, begun: BeginSealed, request: AskHiddenSums, step: range) -> SealedSums:
+    def _summed(self, begun: m.BeginSealed, request: m.AskHiddenSums, step: range) -> m.SealedSums:
         run, table, now = self.run, self.run.table, self._under_way
         run.count_sums(len(step), KINDS)
         if not now.n_counted:
-            return SealedSums(b"")
+            return m.SealedSums(b"")
         plan = sums_plan(begun, self.hidden, request.level, step, now.n_counted)
         run.count_bits(table.cipher.room(plan, table.n_sums))
         sealed = now.public.read_rows(request.sealed_gradients, plan)
-        return SealedSums(now.public.group_sums(sealed, now.selection, now.everybody).encode())
+        return m.SealedSums(now.public.group_sums(sealed, now.selection, now.everybody).encode())
 
     @property
     def _under_way(self) -> HiddenRound:
@@ -126,7 +117,7 @@ class HiddenPassiveRows:
             raise ProtocolError("The active party asks for sides of another step than this one.")
         return self.now
 
-    def _check_next(self, request: AskHiddenSums) -> BeginSealed:
+    def _check_next(self, request: m.AskHiddenSums) -> m.BeginSealed:
         """The step must be the first of the next round, or the next of this one."""
         run, now, begun = self.run, self.now, self.run.has_begun()
         if run.finished:
@@ -143,7 +134,7 @@ class HiddenPassiveRows:
         run.check_whole()
         return begun
 
-    def hidden_sides(self, request: AskHiddenSides) -> HiddenSides:
+    def hidden_sides(self, request: m.AskHiddenSides) -> m.HiddenSides:
         """What becomes known to the active party: the sides of the rows for which it sealed a one."""
         run, now = self.run, self._under_way
         if run.finished or not now.level or (request.round, request.level) != (run.round, now.level):
@@ -162,7 +153,7 @@ class HiddenPassiveRows:
         run.terms.check_given(told, run.given.bits)
         public = self._key_for_sides(now, request.public_key)
         sealed = public.read_slots(request.sealed_members, plan, len(cuts.column))
-        answer = HiddenSides(public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
+        answer = m.HiddenSides(public.slot_sums(sealed, np.ascontiguousarray(own_choice)).encode())
         run.cuts.append(self._numbered(cuts))
         now.n_cuts, run.given.sides = n_cuts, told
         return answer
@@ -177,7 +168,7 @@ class HiddenPassiveRows:
             public = now.public_for_sides = table.cipher.read_public_key(told, table.threads)
         return public
 
-    def _own_cuts(self, listed: HiddenCuts) -> Cuts:
+    def _own_cuts(self, listed: m.HiddenCuts) -> Cuts:
         """The cuts, if they are of this party's grid; to it all of them cut the whole table."""
         n = len(listed.column)
         if {len(listed.bin), len(listed.missing_left)} != {n} or not n or len(listed.left_bins) != 4 * n:
@@ -199,7 +190,7 @@ class HiddenPassiveRows:
         """Bytes that the next request may have; a longer one is refused before it is taken in."""
         return self.run.most_request(lambda begun: max((0, *self._most_sums(begun), *self._most_sides())))
 
-    def _most_sums(self, begun: BeginSealed) -> Iterator[int]:
+    def _most_sums(self, begun: m.BeginSealed) -> Iterator[int]:
         """The next step of sums."""
         run, now = self.run, self.now
         level, counted = (0, run.table.n_drawn(run.round + 1)) if now is None else (now.level, now.n_counted)

@@ -3,6 +3,10 @@
 `vertical` has the conversation.
 
 Sees in the clear.  Which rows share a node, and the cuts of its own columns. Gradients come sealed; labels never come.
+
+A party that is told the nodes of all rows sees every node that is cut, whoever's cut it is. So it can tell, for each of
+its own cuts, the nearest of its own cuts above, and on which side of it (`OwnPaths`). With that, a prediction is held
+to the path of a row (`predict/passive`). Nobody else learns anything by it.
 """
 
 from collections.abc import Sequence
@@ -11,28 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import (
-    AllowedSums,
-    AskHiddenSides,
-    AskHiddenSums,
-    AskSealedSums,
-    AskSides,
-    BeginSealed,
-    CutList,
-    Done,
-    EndRound,
-    SealedSums,
-    Sides,
-)
+from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.additive import PublicKey
 from hedgerow.privacy.shapes import RowsPlan, Selection
-from hedgerow.protocols.on_wire import sides_of
-from hedgerow.protocols.told_trees import ANYWHERE, CHILDREN, NODE, TWICE, ToldNodes, check_places, nodes_of, somewhere
-from hedgerow.protocols.vertical.allowed_cuts import CutPlaces, with_siblings
-from hedgerow.protocols.vertical.columns import Asked, run_nodes
-from hedgerow.protocols.vertical.kept_cuts import OwnPaths
-from hedgerow.protocols.vertical.passive_run import REPEATS, PassiveRun
+from hedgerow.protocols.told_trees import (
+    ANYWHERE,
+    CHILDREN,
+    NODE,
+    TWICE,
+    ToldNodes,
+    check_places,
+    nodes_of,
+    sides_of,
+    somewhere,
+)
+from hedgerow.protocols.vertical.columns import Asked, CutPlaces, run_nodes, with_siblings
+from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -44,8 +43,40 @@ WRONG = {
 """What a step is refused with."""
 OFF_GRID = "The active party cuts a column of this party at a place that is not on its grid."
 
-Giving = AskSealedSums | AskHiddenSums | AskSides | AskHiddenSides
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
 """What is answered with something of the own columns."""
+
+
+class OwnPaths:
+    """The own cuts of one round, numbered in the order in which they were told."""
+
+    def __init__(self, n_trees: int) -> None:
+        self.after: list[NDArray[np.int64]] = []
+        """For the cuts of every request, what they come after."""
+        self._n_cuts = 0
+        self._below = np.full((n_trees, 64), FIRST, np.int64)
+        """For every node, the nearest own cut above it, and the side."""
+        self._number = np.full((n_trees, 64), -1, np.int64)
+        """For every node that is cut by an own column, the number of the cut."""
+
+    def cut(self, nodes: Nodes) -> None:
+        """These nodes are cut by own columns."""
+        self.after.append(self._below[nodes.tree, nodes.node])
+        self._number[nodes.tree, nodes.node] = self._n_cuts + np.arange(len(nodes.tree))
+        self._n_cuts += len(nodes.tree)
+
+    def move(self, nodes: Nodes, child: NDArray[np.int64]) -> None:
+        """These nodes are cut, by whomever; each has two children now."""
+        self._widen(int(child.max(initial=0)) + 2)
+        above, number = self._below[nodes.tree, nodes.node], self._number[nodes.tree, nodes.node]
+        self._below[nodes.tree, child] = np.where(number >= 0, 2 * number, above)
+        self._below[nodes.tree, child + 1] = np.where(number >= 0, 2 * number + 1, above)
+
+    def _widen(self, width: int) -> None:
+        n_trees, now = self._below.shape
+        if width > now:
+            more = np.full((n_trees, width), -1, np.int64)
+            self._below, self._number = (np.concatenate([a, more], axis=1) for a in (self._below, self._number))
 
 
 class OpenRound:
@@ -74,27 +105,27 @@ class PassiveRows:
         self.places = CutPlaces.of(grid.n_values, grid.has_missing, grid.categorical)
         self.now: OpenRound | None = None
 
-    def begin(self, request: BeginSealed) -> Done:
+    def begin(self, request: m.BeginSealed) -> m.Done:
         """Take over the sizes of the run, if they can be."""
         done = self.run.begin(request, run_nodes(self.run.table.params, request.n_trees))
         self.now = None
         return done
 
-    def answer(self, request: Giving) -> SealedSums | Sides:
+    def answer(self, request: Giving) -> m.SealedSums | m.Sides:
         """What the active party may ask for in the trees of this run."""
-        if isinstance(request, AskSealedSums):
+        if isinstance(request, m.AskSealedSums):
             return self.sums(request)
-        if isinstance(request, AskSides):
+        if isinstance(request, m.AskSides):
             return self.sides(request)
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
-    def end(self, request: EndRound) -> Done:
+    def end(self, request: m.EndRound) -> m.Done:
         """The own cuts of the round belong to the model."""
         done = self.run.end(request, () if self.now is None else self.now.paths.after)
         self.now = None
         return done
 
-    def sums(self, request: AskSealedSums) -> SealedSums:
+    def sums(self, request: m.AskSealedSums) -> m.SealedSums:
         """Own columns' sums of what is sealed: the active party will read them, and only them."""
         begun, run = self._check_step(request), self.run
         run.underway = True
@@ -104,9 +135,9 @@ class PassiveRows:
         now.level = request.level + 1
         sealed = self._sealed_sums(begun, request, nodes)
         run.underway = False
-        return SealedSums(sealed) if not self._counted else AllowedSums(sealed, *self._allowed(nodes))
+        return m.SealedSums(sealed) if not self._counted else m.AllowedSums(sealed, *self._allowed(nodes))
 
-    def _check_step(self, request: AskSealedSums) -> BeginSealed:
+    def _check_step(self, request: m.AskSealedSums) -> m.BeginSealed:
         """The step must be the next, of a round in which nothing was refused half-way."""
         run, begun = self.run, self.run.has_begun()
         if run.finished and request.level == 0 and request.round == run.round + 1:
@@ -120,7 +151,7 @@ class PassiveRows:
     def _level(self) -> int:
         return 0 if self.now is None else self.now.level
 
-    def _followed(self, request: AskSealedSums, begun: BeginSealed, nodes: Nodes) -> OpenRound:
+    def _followed(self, request: m.AskSealedSums, begun: m.BeginSealed, nodes: Nodes) -> OpenRound:
         """The next round, begun, or this one with its rows moved as told; one key for each, given with its first step.
 
         Nothing moves unless the nodes that are cut and asked about are such as may be.
@@ -176,11 +207,11 @@ class PassiveRows:
 
     @property
     def _counted(self) -> bool:
-        """Whether the plan bounds the rows of a child, so that sums are told with what `allowed_cuts` says."""
+        """Whether the plan bounds the rows of a child, so that sums are told with what `CutPlaces` tells."""
         return self.run.table.params.min_child_rows > 1
 
     def _allowed(self, nodes: Nodes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """What becomes known to the active party of these nodes and their siblings: see `allowed_cuts`."""
+        """What becomes known to the active party of these nodes and their siblings: see `CutPlaces`."""
         table, part = self.run.table, self._under_way.parts[0]
         counts = _native.count_rows(table.own.matrix, part.orders, part.spans, with_siblings(nodes), table.threads)
         return self.places.told(counts, table.params.min_child_rows)
@@ -191,7 +222,7 @@ class PassiveRows:
             raise ProtocolError("The active party asks for sides of another step than this one.")
         return self.now
 
-    def _sealed_sums(self, begun: BeginSealed, request: AskSealedSums, nodes: Nodes) -> bytes:
+    def _sealed_sums(self, begun: m.BeginSealed, request: m.AskSealedSums, nodes: Nodes) -> bytes:
         run, table, now = self.run, self.run.table, self._under_way
         asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once)
         if asked.plan is None:
@@ -200,7 +231,7 @@ class PassiveRows:
         # What is told with the sums has room for bits, too.
         beside = len(with_siblings(nodes).node) if self._counted else 0
         room = table.cipher.room(asked.plan, table.n_sums)
-        run.count_bits(room + self.places.room(beside, table.own.matrix.n_rows))
+        run.count_bits(room + self.places.room(beside, table.n_own))
         if asked.sealed_now(request.level):
             now.sealed_gradients = request.sealed_gradients
             now.selection = Selection(np.take(table.own_codes, asked.rows, axis=1), table.widths)
@@ -211,7 +242,7 @@ class PassiveRows:
         sealed = now.public.read_rows(now.sealed_gradients, asked.plan)
         return now.public.group_sums(sealed, now.selection, asked.nodes).encode()
 
-    def sides(self, request: AskSides) -> Sides:
+    def sides(self, request: m.AskSides) -> m.Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
         run, now = self.run, self._under_way
         if run.finished or (request.round, request.level) != (run.round, now.level):
@@ -229,9 +260,9 @@ class PassiveRows:
         now.paths.cut(cuts.nodes)
         by_node = zip(*(np.split(sides, at) for sides, at in zip(left, ends, strict=True)), strict=True)
         now.told |= {place: list(sides) for place, sides in zip(_places(cuts.nodes), by_node, strict=True)}
-        return Sides(np.packbits(np.concatenate(left), bitorder="little"))
+        return m.Sides(np.packbits(np.concatenate(left), bitorder="little"))
 
-    def _own_cuts(self, now: OpenRound, listed: CutList) -> Cuts:
+    def _own_cuts(self, now: OpenRound, listed: m.CutList) -> Cuts:
         """The cuts, if they are of nodes at the lowest level, each once, and of this party's grid."""
         n = len(listed.tree)
         alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
@@ -259,10 +290,10 @@ class PassiveRows:
         """Bytes that the next request may have; a longer one is refused before it is taken in."""
         return self.run.most_request(self._most_sealed)
 
-    def _most_sealed(self, begun: BeginSealed) -> int:
+    def _most_sealed(self, begun: m.BeginSealed) -> int:
         """Gradients of all rows at most, for as many nodes as there can be at the next level."""
         table = self.run.table
-        own, widest = table.own.matrix.n_rows, begun.n_trees << max(table.params.max_depth - 1, 0)
+        own, widest = table.n_own, begun.n_trees << max(table.params.max_depth - 1, 0)
         lowest = begun.n_trees if self.now is None else 2 * self.now.nodes.n_lowest
         if not own:
             return 0

@@ -1,10 +1,18 @@
 """A passive party's side of a vertical run, as far as it is the same whether nodes are told to it or hidden from it.
 
-Its own rows and cut points, the sizes and limits that it holds the active party to, what it gave, and its own cuts.
-`passive_rows` and `hidden_passive` answer about nodes; both have what is here.
+The sizes and limits that it holds the active party to, what it gave, and its own cuts. `passive_rows` and
+`hidden_passive` answer about nodes; both have what is here.
+
+Rules are those of the plan and of its owner's policy. What an answer gives is in the party's log, and there for good,
+before it leaves. Sums are counted before they are worked out, so that the disk writes meanwhile; an answer that is
+refused half-way counts as given.
+
+Nobody else sees the own cuts: a cut is a place among the own cut points, and a threshold leaves with nothing.
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from msgspec.structs import astuple
@@ -12,14 +20,15 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import BeginSealed, Done, EndRound, KeepPart
 from hedgerow.data.table import Column
-from hedgerow.errors import ParameterError, PrivacyError, ProtocolError
+from hedgerow.errors import ParameterError, PolicyError, PrivacyError, ProtocolError
 from hedgerow.model.part import Part
 from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.session.journal import Journal
+from hedgerow.protocols.session.stores import CutStore, OwnCuts
 from hedgerow.protocols.vertical.columns import RUN_SUMS
-from hedgerow.protocols.vertical.disclosures import Given, Terms
-from hedgerow.protocols.vertical.kept_cuts import CutStore, OwnCuts, after_of, cuts_of
 from hedgerow.protocols.vertical.passive_table import PassiveTable
-from hedgerow.trees.splits import Cuts
+from hedgerow.trees.grow import joined_cuts
+from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 
 MOST_GROUPS = 1 << 20
 """Sums of a node that another passive party may be asked for."""
@@ -27,6 +36,49 @@ MOST_PLACES = 1 << 29
 """Trees of a round times rows."""
 REPEATS = 2
 """A party gives at most so many times the sums that all trees need: after a loss one may be grown again."""
+
+GAVE = "gave"
+"""The line of the party's log that counts what it gave."""
+FIRST = -1
+"""Of a cut with no own cut above it; of others, twice the number of that cut, and one more right of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a passive party holds the active one to, beside the parameters of the trees."""
+
+    asked: Callable[[int], bool] = lambda _: True
+    """Whether a round may ask this party for anything."""
+    shrinks: bool = False
+    """Whether parties may be lost on the way, so that the sizes of the run become smaller."""
+    fewest_rows: int = 1
+    """Of a node that is summed, and of each side of a cut."""
+    most_trees: int = 1
+    """Trees of a round: one, or one a class."""
+    bin_rows: int = 1
+    """Of each bin that has any; the own cut points are made coarser where they give smaller ones."""
+    most_sides: int = 10**18
+    most_bits: int = 10**18
+    """What the owner gives at most, however much the trees of the plan need."""
+    others: int = 0
+    """Other passive parties, which may be asked for sums, too."""
+
+    def check_given(self, sides: int, bits: int) -> None:
+        """Refuse to give more than the owner's policy allows."""
+        for n, most, what in ((sides, self.most_sides, "most_sides"), (bits, self.most_bits, "most_bits")):
+            if n > most:
+                raise PolicyError(f"The run takes more of this party's rows than its policy gives away ({what}).")
+
+
+@dataclass
+class Given:
+    """What was given so far, also by processes before this one."""
+
+    sums: int = 0
+    sides: int = 0
+    """Of rows at chosen cuts."""
+    bits: int = 0
+    """That the sums can carry at most, whatever was sealed, and what is told with them."""
 
 
 class PassiveRun:
@@ -51,7 +103,7 @@ class PassiveRun:
         """Take over the sizes of the run, if they can be: sums of so many nodes, each hidden as if it were several."""
         params, widths, terms = self.table.params, self.table.widths, self.terms
         trees, width = request.n_trees, self.table.n_sums
-        fits = 1 <= trees <= terms.most_trees and trees * self.table.own.matrix.n_rows <= MOST_PLACES
+        fits = 1 <= trees <= terms.most_trees and trees * self.table.n_own <= MOST_PLACES
         most = terms.others * MOST_GROUPS
         fits = fits and width <= request.groups <= width + most and len(widths) <= request.columns
         if not fits or request.columns > max(len(widths), most):
@@ -163,3 +215,60 @@ class PassiveRun:
         own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
         after = None if hides else after_of(self.kept, n_trees, request.n_trees)
         return Part(request.model, party, request.first, columns, *own, hides, after)
+
+
+def cuts_of(kept: Sequence[OwnCuts], n_trees: int, first_trees: int) -> Cuts:
+    """The cuts of the rounds that the first trees are of, `n_trees` a round; trees counted over all rounds."""
+    found = ((own.round * n_trees, cuts) for own in kept for cuts in own.cuts)
+    counted = (
+        cuts._replace(nodes=Nodes(cuts.nodes.tree + first, cuts.nodes.node))
+        for first, cuts in found
+        if first < first_trees
+    )
+    return joined_cuts([NO_CUTS, *counted])
+
+
+def after_of(kept: Sequence[OwnCuts], n_trees: int, first_trees: int) -> NDArray[np.int64] | None:
+    """What each cut of the first trees comes after, numbered as `cuts_of` joins them; None if not all know."""
+    found, before = [np.empty(0, np.int64)], 0
+    for own in kept:
+        if own.round * n_trees >= first_trees:
+            continue
+        if [len(after) for after in own.after] != [len(cuts.column) for cuts in own.cuts]:
+            return None
+        codes = np.concatenate([found[0][:0], *own.after])
+        found.append(np.where(codes >= 0, codes + 2 * before, FIRST))
+        before += len(codes)
+    return np.concatenate(found)
+
+
+class DisclosureCounter:
+    """What one answer gives; with `durable` it would outlast a loss of power."""
+
+    def __init__(self, given: Given, journal: Journal, durable: bool) -> None:
+        self.given, self.journal, self.durable = given, journal, durable
+        self._noted = asdict(given)
+        self._written: Future[None] | None = None
+
+    def _note(self) -> None:
+        before, self._noted = self._noted, asdict(self.given)
+        new = {what: n - before[what] for what, n in self._noted.items()}
+        if self.journal.kept:
+            self.journal.log.note(GAVE, run=self.journal.run, **new)
+
+    def begin(self) -> None:
+        """Note what is about to be worked out; the disk begins to write it."""
+        self._note()
+        if self.durable:
+            writing = ThreadPoolExecutor(1)
+            self._written = writing.submit(self.journal.log.sync)
+            writing.shutdown(wait=False)
+
+    def finish(self) -> None:
+        """Return when everything that the answer gives is written; raises if it could not be."""
+        if self._written is not None:
+            self._written.result()
+        if self._noted != asdict(self.given):
+            self._note()
+            if self.durable:
+                self.journal.log.sync()

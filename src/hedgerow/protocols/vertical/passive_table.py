@@ -1,6 +1,8 @@
 """A passive party's own table, binned by its own cut points; nothing is said here."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +61,25 @@ class PassiveTable:
         cipher = cipher_of(plan)
         return cls(rows, held_out, found[0], own_codes, wanted(n_bins), params=params, cipher=cipher, threads=threads)
 
-    @property
+    @cached_property
     def n_sums(self) -> int:
         """Of a node."""
         return int(self.widths.sum())
 
-    @property
+    @cached_property
+    def n_own(self) -> int:
+        """Rows that are summed."""
+        return self.own.matrix.n_rows
+
+    @cached_property
     def n_rows(self) -> int:
         """All that go down the trees, validation rows included."""
-        return self.own.matrix.n_rows + (0 if self.held_out is None else self.held_out.matrix.n_rows)
+        return self.n_own + (0 if self.held_out is None else self.held_out.matrix.n_rows)
+
+    def grid_digest(self) -> bytes:
+        """A hash of the own cut points, by which kept cuts are numbered; it stays with the party."""
+        arrays = (self.grid.cuts, self.grid.cut_starts, self.grid.has_missing, self.grid.categorical)
+        return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).digest()
 
     def describe(self) -> OwnColumns:
         """What becomes known: numbers of columns and bins."""
@@ -81,5 +93,5 @@ class PassiveTable:
     def n_drawn(self, round_: int) -> int:
         """Rows that count in a round."""
         if self.params.subsample >= 1:
-            return self.own.matrix.n_rows
+            return self.n_own
         return int(sampled(self.own.keys, self.params.subsample, self.params.random_state, round_).sum())

@@ -14,7 +14,7 @@ from hedgerow.data.table import Column
 from hedgerow.errors import ProtocolError, RunError
 from hedgerow.model.prepare import check_constraints
 from hedgerow.model.train import Ready
-from hedgerow.protocols.align.rows import rows_digest
+from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.columns import MOST_COLUMNS, Common
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.vertical.answer_checks import SaidBefore

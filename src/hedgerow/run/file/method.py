@@ -155,9 +155,8 @@ def _check_method(sections: Sections, method: str, driver: DriverOptions | None)
         return
     _check_not_vertical(sections, method)
     privacy = sections.section("privacy")
-    if "allow_few_columns" in privacy and privacy.given.get("columns") == "all":
-        raise privacy.wrong("allow_few_columns", 'does not go with columns = "all", which leaves none out; leave it '
-                                                 "out.")  # fmt: skip
+    if privacy.given.get("columns") == "all":
+        privacy.refuse("allow_few_columns", why='does not go with columns = "all", which leaves none out')
     if method in WHOLE_TREES:
         _check_whole_trees(sections, method)
 
@@ -188,22 +187,14 @@ def _check_vertical(sections: Sections) -> None:
     if privacy.given.get("protection") == "masked":
         raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
-    for section, keys, why in (
-        (
-            privacy,
-            ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns"),
-            "in which the parties have different columns",
-        ),
-        (privacy, ("opener",), "in which the active party opens the sums"),
-        (sections.section("partition"), ("how", "alpha", "noise"), "whose table is cut by columns"),
-    ):
-        for key in keys:
-            if key in section:
-                raise section.wrong(key, f"does not go with method vertical, {why}; leave it out.")
+    no_use = "does not go with method vertical,"
+    by_rows = ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns")
+    privacy.refuse(*by_rows, why=f"{no_use} in which the parties have different columns")
+    privacy.refuse("opener", why=f"{no_use} in which the active party opens the sums")
+    sections.section("partition").refuse("how", "alpha", "noise", why=f"{no_use} whose table is cut by columns")
     _check_align(privacy, data, "partition" in sections)
-    if "n_columns" in data and "partition" not in sections:
-        raise data.wrong("n_columns", "does not go with method vertical, in which each party's file has its own width; "
-                                      "leave it out.")  # fmt: skip
+    if "partition" not in sections:
+        data.refuse("n_columns", why=f"{no_use} in which each party's file has its own width")
 
 
 def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
@@ -240,21 +231,16 @@ def _check_opener(sections: Sections, method: str, names: tuple[str, ...]) -> No
 
 
 def _check_not_vertical(sections: Sections, method: str) -> None:
-    for key in ("align", "most_ids"):
-        if key in sections.section("privacy"):
-            raise sections.section("privacy").wrong(key, f"does not go with method {method}, in which the parties have "
-                                                         "rows of their own; leave it out.")  # fmt: skip
-    privacy = sections.section("privacy")
-    if "hidden_rows" in privacy:
-        raise privacy.wrong("hidden_rows", "is for method vertical, whose nodes passive parties see; leave it out.")
+    privacy, no_use = sections.section("privacy"), f"does not go with method {method},"
+    privacy.refuse("align", "most_ids", why=f"{no_use} in which the parties have rows of their own")
+    privacy.refuse("hidden_rows", why="is for method vertical, whose nodes passive parties see")
     protection = privacy.given.get("protection")
-    if method in WHOLE_TREES and protection in ENCRYPTION:
-        raise privacy.wrong("protection", f'= "{protection}" is for methods horizontal and vertical; leave it out.')
-    if method in WHOLE_TREES and "opener" in privacy:
-        raise privacy.wrong("opener", f"does not go with method {method}, in which no sums are opened; leave it out.")
-    if method not in BASELINES and "local_trees" in privacy:
-        raise privacy.wrong("local_trees", f"does not go with method {method}, in which every party has labels; leave "
-                                           "it out.")  # fmt: skip
+    if method in WHOLE_TREES:
+        if protection in ENCRYPTION:
+            privacy.refuse("protection", why=f'= "{protection}" is for methods horizontal and vertical')
+        privacy.refuse("opener", why=f"{no_use} in which no sums are opened")
+    if method not in BASELINES:
+        privacy.refuse("local_trees", why=f"{no_use} in which every party has labels")
 
 
 def _check_whole_trees(sections: Sections, method: str) -> None:
@@ -262,14 +248,9 @@ def _check_whole_trees(sections: Sections, method: str) -> None:
     if privacy.given.get("protection") == "masked":
         raise privacy.wrong("protection", f'= "masked" cannot be had with method {method}, which shows whole trees of '
                                           "each party; use method horizontal, or leave it out.")  # fmt: skip
-    for section, keys in (
-        (privacy, ("allow_two", "on_loss", "party_share", "cut_points", "column_names")),
-        (trees, ("early_stopping_rounds", "eval_metric")),
-    ):
-        for key in keys:
-            if key in section:
-                raise section.wrong(key, f"does not go with method {method}, in which each party grows its trees "
-                                         "alone; leave it out.")  # fmt: skip
+    alone = f"does not go with method {method}, in which each party grows its trees alone"
+    privacy.refuse("allow_two", "on_loss", "party_share", "cut_points", "column_names", why=alone)
+    trees.refuse("early_stopping_rounds", "eval_metric", why=alone)
     if method == "sequential" and trees.given.get("kind") == "forest":
         raise trees.wrong("kind", '= "forest" does not go with method sequential, whose trees learn from those '
                                   "before them; use bagging.")  # fmt: skip

@@ -46,6 +46,12 @@ class Section:
         """The error for a value of this section."""
         return ParameterError(f"{self.title} {key} {what}")
 
+    def refuse(self, *keys: str, why: str) -> None:
+        """Refuse keys that the run has no use for."""
+        for key in keys:
+            if key in self:
+                raise self.wrong(key, f"{why}; leave it out.")
+
     def text(self, key: str) -> str | None:
         """A word or text that is not empty."""
         value = self.given.get(key)

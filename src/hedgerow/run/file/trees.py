@@ -74,8 +74,8 @@ class TreeSection:
             if key in section and not validated:
                 raise section.wrong(key, "needs validation rows; add [validation] share = 0.2, or valid = \"FILE\" to "
                                          "a [[party]].")  # fmt: skip
-        if task == "regress" and "scale_pos_weight" in section:
-            raise section.wrong("scale_pos_weight", "is for two classes and the labels are numbers; leave it out.")
+        if task == "regress":
+            section.refuse("scale_pos_weight", why="is for two classes and the labels are numbers")
         name, parameter = self._loss(task)
         metric = section.text("eval_metric")
         if metric is not None:
@@ -127,9 +127,6 @@ class TreeSection:
 
 
 def _check_forest(section: Section, objective: str | None) -> None:
-    for key in NOT_FOR_FORESTS:
-        if key in section:
-            raise section.wrong(key, 'does not go with kind = "forest", a random forest; leave it out.')
+    section.refuse(*NOT_FOR_FORESTS, why='does not go with kind = "forest", a random forest')
     if objective not in (None, "squared"):
-        raise section.wrong("objective", f'= "{objective}" does not go with kind = "forest", whose loss is squared; '
-                                         "leave it out.")  # fmt: skip
+        section.refuse("objective", why=f'= "{objective}" does not go with kind = "forest", whose loss is squared')

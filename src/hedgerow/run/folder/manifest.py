@@ -14,7 +14,7 @@ from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
 from hedgerow.protocols.align.progress import learnt
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.disclosures import GAVE
+from hedgerow.protocols.vertical.passive_run import GAVE
 from hedgerow.run.folder.differences import differences
 from hedgerow.storage.audit import Line
 

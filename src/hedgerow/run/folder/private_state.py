@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import RunError
 from hedgerow.protocols.leakage import LearntBins
-from hedgerow.protocols.vertical.kept_cuts import OwnCuts
+from hedgerow.protocols.session.stores import OwnCuts
 from hedgerow.storage.append_only import appended, records_of
 from hedgerow.storage.atomic import write_whole
 from hedgerow.trees.splits import Cuts, Nodes

@@ -73,13 +73,9 @@ def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
 
 
-def _whole_trees_messages(plan: Plan) -> tuple[Kind, ...]:  # noqa: ARG001  # in whatever order
-    return (*JOINING, m.AskTrees, m.OwnTrees)
-
-
 MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
     Horizontal: _horizontal_messages,
-    WholeTrees: _whole_trees_messages,
+    WholeTrees: lambda _: (*JOINING, m.AskTrees, m.OwnTrees),
     Vertical: _vertical_messages,
 }
 

@@ -10,8 +10,8 @@ from hedgerow.identity.identity import Identity
 from hedgerow.protocols.align.lists import PlaceStore
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
+from hedgerow.protocols.session.stores import CutStore
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.kept_cuts import CutStore
 from hedgerow.trees.boost import Callback
 
 
