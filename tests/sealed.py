@@ -11,8 +11,9 @@ from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import present_of
 from hedgerow.protocols.predict.passive import PartOwner
-from hedgerow.protocols.predict.sealed_active import Layout, SealedAsking, sealed_plan
-from hedgerow.protocols.predict.sealed_passive import Choosing
+from hedgerow.protocols.scores.active import SealedAsking, sealed_plan
+from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.passive import Choosing
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.transports.inproc import InProcess
 

@@ -14,7 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import predict_sealed, predict_together
+from hedgerow.commands import predict_together, scoring
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.predict_together import Parties
 from hedgerow.commands.print_tables import check_writable, note
@@ -24,7 +24,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.model.file import load_model, write_whole
 from hedgerow.model.fixed_scores import BITS
 from hedgerow.model.model import Model
-from hedgerow.run.real.sealed import Sealing
+from hedgerow.run.real.score_plan import Sealing
 from hedgerow.threads import threads_of
 
 ROWS_AT_ONCE = 10_000
@@ -53,13 +53,13 @@ def predict(
     key: predict_together.KeyFile = None,
     without: predict_together.Without = None,
     folder: predict_together.Folder = None,
-    sealed: predict_sealed.Sealed = False,
-    cipher: predict_sealed.CipherOption = predict_sealed.CipherName.LATTICE,
-    bits: predict_sealed.BitsOption = BITS,
-    link_mbit: predict_sealed.Link = predict_sealed.LINK_MBIT,
-    serve: predict_sealed.Serve = False,
-    listen: predict_sealed.Listen = "127.0.0.1:8321",
-    token_file: predict_sealed.TokenFile = Path("hedgerow.token"),
+    sealed: scoring.Sealed = False,
+    cipher: scoring.CipherOption = scoring.CipherName.LATTICE,
+    bits: scoring.BitsOption = BITS,
+    link_mbit: scoring.Link = scoring.LINK_MBIT,
+    serve: scoring.Serve = False,
+    listen: scoring.Listen = "127.0.0.1:8321",
+    token_file: scoring.TokenFile = Path("hedgerow.token"),
     n_jobs: opt.Jobs = None,
 ) -> None:
     """Predict the rows of a table, one line a row, in the table's order; a vertical model with its other parties.
@@ -70,9 +70,9 @@ def predict(
         check_writable(out)
     loaded = load_model(model)
     parties = predict_together.parties_of(with_, cert, key, without, folder)
-    sealing = predict_sealed.sealing_of(cipher, bits, link_mbit, parties) if sealed else None
+    sealing = scoring.sealing_of(cipher, bits, link_mbit, parties) if sealed else None
     if serve:
-        predict_sealed.stay(loaded, parties, sealing, data, threads_of(n_jobs), (listen, token_file))
+        scoring.stay(loaded, parties, sealing, data, threads_of(n_jobs), (listen, token_file))
         return
     if data is None:
         raise ParameterError("DATA is missing; name the table whose rows are predicted.")
@@ -117,7 +117,7 @@ class _Reached(NamedTuple):
 def _asked(model: Model, table: Table, parties: Parties, sealing: Sealing | None, threads: int) -> _Reached:
     """What the parties of a vertical model say of the active party's rows."""
     if sealing is not None:
-        scores = predict_sealed.score(model, table, parties, sealing, threads)
+        scores = scoring.score(model, table, parties, sealing, threads)
         return _Reached(lambda: scores, lambda: np.empty((0, 0), np.int32))
     leaves = predict_together.ask(model, table, parties)
     return _Reached(lambda: model.scores_at(leaves), lambda: leaves)

@@ -16,11 +16,10 @@ from hedgerow.errors import HedgerowError, RunError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.part import load_part
 from hedgerow.protocols.predict.passive import PartOwner, check_owner
-from hedgerow.protocols.session.answer_ledger import AnswerLedger, answers_beside
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import open_run
 from hedgerow.run.file.serving import ServedModel, Serving, read_serving
-from hedgerow.run.folder.ledger_file import ledger_beside
+from hedgerow.run.folder.ledger_file import open_answers
 from hedgerow.run.real.serve_models import STATUS, ModelServer, Served
 from hedgerow.threads import threads_of
 
@@ -49,8 +48,7 @@ def serve(serving_file: ServingFile, status: ShowStatus = False, n_jobs: Jobs = 
     identity = Identity.load(serving.cert, serving.key)
     served = [_served(one, serving, rules, identity) for one in serving.models]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    counts = answers_beside(serving.ledger or ledger_beside(serving.key))
-    ledger = AnswerLedger(counts, rules.answer_limits)
+    ledger = open_answers(serving.ledger, serving.key, rules)
     server = ModelServer(served, ledger, folder, say, threads_of(n_jobs))
     server.start()
     _keep(server, serving_file)

@@ -693,7 +693,7 @@ class AskWays(Request, frozen=True, tag=61):
     rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
 
 
-# Sealed prediction: see `protocols.predict.sealed_active`.
+# Sealed prediction: see `protocols.scores.active`.
 
 
 class SlotsTold(msgspec.Struct, frozen=True, array_like=True, eq=False):

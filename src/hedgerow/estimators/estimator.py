@@ -14,13 +14,12 @@ from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.inputs import categorical_in, held_out
 from hedgerow.estimators.parameters import check_choices, tree_params
-from hedgerow.estimators.parties import fit_over_parties
+from hedgerow.estimators.parties import fit_over_parties, leaves_over_parties, sealed_over_parties
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.file import save
 from hedgerow.model.model import Model, classes_of
 from hedgerow.model.train import Task, train
-from hedgerow.run.simulation.party_tables import are_parties, parties_of
-from hedgerow.run.simulation.predict import predict_parties, sealed_scores
+from hedgerow.run.simulation.party_tables import are_parties
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind
@@ -130,16 +129,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """Raw scores of a table's rows, or by the parties of a vertical model asking each other."""
         check_is_fitted(self)
         if sealed:
-            if not are_parties(X):
-                raise ParameterError("Only the parties of a vertical model predict sealed; give a mapping of tables.")
-            return sealed_scores(self.model_, parties_of(X), threads=threads_of(self.n_jobs))
+            return sealed_over_parties(self.model_, X, self.n_jobs)
         if are_parties(X):
             return self.model_.scores_at(self.apply(X))
         return self.model_.scores(self._table(X), threads_of(self.n_jobs))
 
     def _means(self, X: Any, sealed: bool = False) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class."""
-        return self.model_.means(self._scores(X, sealed))
+        scores = self._scores(X, sealed)
+        return self.model_.means(scores)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -168,7 +166,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """The node at which each row ends, counted from the root of its tree (rows x trees)."""
         check_is_fitted(self)
         if are_parties(X):
-            return predict_parties(self.model_, parties_of(X))
+            return leaves_over_parties(self.model_, X)
         table = self._table(X)
         return self.model_.leaves(table, threads_of(self.n_jobs))
 

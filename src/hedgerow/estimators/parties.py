@@ -1,16 +1,22 @@
-"""`fit` over several parties' tables, where an estimator has a federation."""
+"""`fit` and `predict` over several parties' tables, where an estimator has a federation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hedgerow.agreement.options import NoPrivacy, Vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
+from hedgerow.errors import ParameterError
 from hedgerow.estimators.parameters import tree_params
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.run.simulation.fit import fit_parties
-from hedgerow.run.simulation.party_tables import tables_of
+from hedgerow.run.simulation.party_tables import are_parties, parties_of, tables_of
+from hedgerow.run.simulation.predict import predict_parties
+from hedgerow.run.simulation.score import sealed_scores
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.losses import LossName
@@ -37,6 +43,18 @@ def fit_over_parties(
         tables, eval_set, own["federation"], Goal(*objective, **task), params,
         notes=notes, threads=threads_of(own["n_jobs"]), callbacks=callbacks, tell=tell,
     )  # fmt: skip
+
+
+def leaves_over_parties(model: Model, parties: Any) -> NDArray[np.int32]:
+    """Where the active party's rows end in every tree."""
+    return predict_parties(model, parties_of(parties))
+
+
+def sealed_over_parties(model: Model, parties: Any, n_jobs: int | None) -> NDArray[np.float32]:
+    """Raw scores of the active party's rows, by sealed prediction."""
+    if not are_parties(parties):
+        raise ParameterError("Only the parties of a vertical model predict sealed; give a mapping of their tables.")
+    return sealed_scores(model, parties_of(parties), threads=threads_of(n_jobs))
 
 
 def _encrypted(federation: Any) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hedgerow.agreement.policy import Policy
 from hedgerow.errors import RunError
+from hedgerow.protocols.session.answer_ledger import AnswerLedger, answers_beside
 from hedgerow.storage.audit import TORN, AuditLog, Fact, verify
 
 LEDGER, OWNER = "all runs", "their data owner"
@@ -85,3 +87,8 @@ def existing_log(path: Path) -> AuditLog:
         raise RunError(f"There is no ledger {path}; name the one beside the owner's key, or given with --ledger.")
     found = verify(path)
     return LedgerFile(path) if found.run == LEDGER else AuditLog(path, found.run, found.who)
+
+
+def open_answers(ledger: Path | None, key: Path, rules: Policy) -> AnswerLedger:
+    """Where an owner counts answers about ids: beside its other ledger, or else beside its key."""
+    return AnswerLedger(answers_beside(ledger or ledger_beside(key)), rules.answer_limits)

@@ -19,9 +19,7 @@ from hedgerow.run.folder.manifest import About
 from hedgerow.run.forecast.disclosures import leaks
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive, wait_for
-from hedgerow.run.real.prediction import fresh_folder, meeting, plan_for
-
-LATE = "predict again when all can be here, or name with --without who is to be left out."
+from hedgerow.run.real.prediction import LATE, fresh_folder, meeting, plan_for
 
 
 def predict(

@@ -16,6 +16,9 @@ from hedgerow.model.part import ownership_of
 from hedgerow.protocols.predict.active import plan_of
 from hedgerow.run.file.read import RunFile
 
+LATE = "predict again when all can be here, or name with --without who is to be left out."
+"""What to do when a party does not come."""
+
 
 def prediction_plan(run: RunFile, model: str) -> Plan:
     """What is agreed on, for the model of this id."""

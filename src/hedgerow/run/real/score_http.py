@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from hedgerow.errors import HedgerowError, ParameterError, PartyLost, ProtocolError, RunError
+from hedgerow.run.real.rejoin import Scoring
 from hedgerow.run.real.score_requests import ScoreDesk, ScoreRequest, predictions, table_of
-from hedgerow.run.real.sealed import Scoring
 
 MOST_BODY = 1 << 24
 MOST_ROWS = 4096
@@ -35,6 +35,10 @@ class ScoreBody(msgspec.Struct, forbid_unknown_fields=True):
     rows: list[dict[str, Any]]
     reasons: list[str] | None = None
     """Own columns whose contributions are wanted beside those that passive parties tell; null: no reasons."""
+
+
+class _Unread(ParameterError):
+    """A request whose body was not read."""
 
 
 class Counters:
@@ -90,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         except HedgerowError as error:
             self.server.counters.add(refused=1)
             code = 503 if isinstance(error, PartyLost) else 403 if isinstance(error, ProtocolError) else 400
-            self._reply(code, {"error": str(error)})
+            self._reply(code, {"error": str(error)}, last=isinstance(error, _Unread))
             return
         self.server.counters.add(requests=1, rows=n)
         self._reply(200, told)
@@ -99,15 +103,15 @@ class _Handler(BaseHTTPRequestHandler):
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode(), f"Bearer {self.server.token}".encode()):
             return True
-        self.close_connection = True
-        self._reply(401, {"error": "The request lacks the token; send the header Authorization: Bearer TOKEN."})
+        self._reply(
+            401, {"error": "The request lacks the token; send the header Authorization: Bearer TOKEN."}, last=True
+        )
         return False
 
     def _body(self) -> ScoreBody:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or not 0 < int(length) <= MOST_BODY:
-            self.close_connection = True
-            raise ParameterError(f"A request has a body of 1 to {MOST_BODY:,} bytes, and says how many.")
+            raise _Unread(f"A request has a body of 1 to {MOST_BODY:,} bytes, and says how many.")
         try:
             body = msgspec.json.decode(self.rfile.read(int(length)), type=ScoreBody)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -135,11 +139,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _nowhere(self) -> None:
         self._reply(404, {"error": "There is GET /health and POST /score, and nothing else."})
 
-    def _reply(self, code: int, told: dict[str, Any]) -> None:
+    def _reply(self, code: int, told: dict[str, Any], last: bool = False) -> None:
+        """Answer; after the last nothing more is read, since what the client sent may still be on its way."""
         content = msgspec.json.encode(told)
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
+        if last:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(content)
 

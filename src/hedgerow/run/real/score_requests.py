@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, HedgerowError, ProtocolError
 from hedgerow.model.model import Model
-from hedgerow.protocols.predict.sealed_scores import Reason
-from hedgerow.run.real.sealed import Scoring
+from hedgerow.protocols.scores.scoring import Reason
+from hedgerow.run.real.rejoin import Scoring
 
 MOST_WAITING = 1024
 MOST_TOGETHER = 256

@@ -18,13 +18,13 @@ from hedgerow.agreement.options import SealedPrediction
 from hedgerow.corridor.transport import Answer
 from hedgerow.errors import HedgerowError, PolicyError, RunError
 from hedgerow.protocols.predict.passive import PartOwner
-from hedgerow.protocols.predict.sealed_passive import Choosing
+from hedgerow.protocols.scores.passive import Choosing
 from hedgerow.protocols.session.answer_ledger import AnswerLedger
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.serving import ServedModel
 from hedgerow.run.folder.recorder import Say
 from hedgerow.run.real.connect import party_seat
-from hedgerow.run.real.sealed import sealed_meeting, sealed_plan_of
+from hedgerow.run.real.score_plan import sealed_meeting, sealed_plan_of
 from hedgerow.run.real.serve import serve
 from hedgerow.storage.atomic import write_whole
 from hedgerow.storage.audit import AuditLog

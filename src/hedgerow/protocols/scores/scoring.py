@@ -23,14 +23,15 @@ from hedgerow.model.part import ownership_of, part_of
 from hedgerow.model.score_paths import check_paths
 from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
-from hedgerow.protocols.predict.sealed_active import Layout, Opened, SealedAsking
+from hedgerow.protocols.scores.active import Opened, SealedAsking
+from hedgerow.protocols.scores.layout import Layout
 from hedgerow.protocols.session.group import PartyGroup
 
 Progress = Callable[[int, int], None]
 """Told how many of how many rows are done."""
 
 
-def sealed_method(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
+def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
     return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)

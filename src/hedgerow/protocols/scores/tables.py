@@ -4,6 +4,8 @@ Nothing here depends on what a request says of itself: sizes follow from the mod
 prime of the plan.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,9 @@ from hedgerow.model.score_slots import FRESH, LINK
 from hedgerow.privacy.shapes import SlotsPlan
 
 Ints = NDArray[np.int64]
+
+Make = Callable[[SlotsTold, int, int], SlotsPlan | None]
+"""The table of so many rows, modulo the plan's prime; None: there is none."""
 
 LIFETIME_SUMS = 10**9
 """Sums that a part of a model answers with, over all its predictions: what the cipher's floods hide."""

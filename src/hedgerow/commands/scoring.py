@@ -14,10 +14,11 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model.fixed_scores import FEWEST_BITS
 from hedgerow.model.model import Model
-from hedgerow.protocols.predict.sealed_scores import Reason
+from hedgerow.protocols.scores.scoring import Reason
 from hedgerow.run.real.connect import Options
 from hedgerow.run.real.score_http import ScoreServer, loopback, token_in
-from hedgerow.run.real.sealed import Sealing, scoring
+from hedgerow.run.real.score_plan import Sealing
+from hedgerow.run.real.scoring import scoring
 
 MOST_BITS = 24
 LINK_MBIT = 100.0

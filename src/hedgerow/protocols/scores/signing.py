@@ -6,15 +6,26 @@ the party received them: an auditor can demand that the active party opens what 
 
 import hashlib
 
-from hedgerow.corridor.messages import AskScores
+from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import AskScores, BeginScores
+from hedgerow.identity.identity import verify
+from hedgerow.protocols.scores.pads import batch_hash
 
 PURPOSE = "scores"
 """What these signatures are for; one for another purpose does not pass as such."""
 
 
 def signed(said: bytes, public_key: bytes, request: AskScores) -> bytes:
-    """The bytes that are signed; `said` is the batch's hash (`score_pads.batch_hash`)."""
+    """The bytes that are signed; `said` is the batch's hash (`pads.batch_hash`)."""
     told = hashlib.sha256(said + hashlib.sha256(public_key).digest() + bytes([request.reasons]))
     for table in (*request.sealed_weights, *request.sealed_relays):
         told.update(hashlib.sha256(table).digest())
     return told.digest()
+
+
+def check_signed(plan: Plan, certificate: bytes, told: BeginScores, request: AskScores) -> bytes:
+    """Refuse a request that the active party has not signed; returns the hash of what was told of the batch."""
+    said = batch_hash(plan.digest, told.session, request.batch, request.ids)
+    if plan.coordinator:  # in one process nobody is deceived
+        verify(certificate, PURPOSE, signed(said, told.public_key, request), request.signature)
+    return said

@@ -1,0 +1,19 @@
+"""Sealed prediction: the active party learns scores in one round, and nobody learns the way of a row.
+
+    active (drives)                              passive (each)
+    Propose(plan, model's id)  ------------->    checks it by its owner's policy and by its part
+                               <-------------    Consent
+    BeginScores(slots, key)    ------------->    checks that slots are of its own cuts, makes secrets with the others
+                               <-------------    ScoresReady
+  for every batch of rows, once:
+    AskScores(ids, sealed weights) --------->    counts the answers in its owner's ledger,
+                               <-------------    Scores: one sealed sum a row, of the weights that its own cuts choose
+
+`model.score_slots` says what the weights are. Parties are asked at the same time, but for those to which others' sums
+go on: the active party opens these, which are uniform under pads that it lacks, and seals them for the next.
+
+Sees in the clear.  Active: the score of every row and class, and if asked for, contributions of columns.
+                    Passive: the ids of all rows, the slots of its own cuts.
+                    Active and the next of a relay together: what the one before chose in trees that both cut.
+                    Nobody: the way of a row, another's values or thresholds, which rows a party has.
+"""

@@ -1,0 +1,106 @@
+"""The active party's side of a sealed prediction; the folder has the conversation and who sees what."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.agreement.ciphers import cipher_of
+from hedgerow.agreement.options import SealedPrediction
+from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.corridor.messages import AskScores, BeginScores, Key, Scores, ScoresReady
+from hedgerow.errors import ProtocolError
+from hedgerow.identity.identity import Identity
+from hedgerow.model.candidates import reached
+from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.pads import batch_hash
+from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
+from hedgerow.protocols.scores.signing import PURPOSE, signed
+from hedgerow.protocols.session.group import PartyGroup
+from hedgerow.trees.params import TreeParams
+
+Ints = NDArray[np.int64]
+
+
+def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction, coordinator: str = "") -> Plan:
+    """What the parties of a sealed prediction agree to."""
+    return Plan(run, members, Goal(), TreeParams(), method, coordinator)
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What a batch's answers open to, all modulo the plan's prime."""
+
+    scores: Ints
+    """Rows x classes."""
+    reasons: tuple[Ints, ...]
+    """For each party: labels x rows x classes, what its columns contribute."""
+
+
+class SealedAsking:
+    """The active party's side: seals weights, and opens scores."""
+
+    def __init__(
+        self,
+        group: PartyGroup,
+        layout: Layout,
+        weights: Ints,
+        keys: Sequence[Key],
+        identity: Identity,
+        threads: int = 1,
+    ) -> None:
+        """`weights` has those of leaves, at their places in the forest; `keys` is what the parties consented with."""
+        self.group, self.layout, self.weights, self.identity, self.threads = group, layout, weights, identity, threads
+        method = group.plan.method
+        if not isinstance(method, SealedPrediction):
+            raise ProtocolError("The plan is not one of a sealed prediction.")
+        self.method, self.keys = method, tuple(keys)
+        self.batch = 0
+        self.session = self._begin()
+
+    def _begin(self) -> KeySession:
+        """A fresh key, of which the parties are told."""
+        name = secrets.token_bytes(32)
+        secret = cipher_of(self.group.plan).new_key(self.threads, slots=False)
+        encoded = secret.public.encode()
+        requests = {
+            party: BeginScores(name, self.keys, told, encoded)
+            for party, told in zip(self.layout.names, self.layout.told, strict=True)
+        }
+        ready = self.group.ask(requests, ScoresReady)
+        return KeySession(self.method, name, secret, encoded, tuple(ready[party] for party in self.layout.names))
+
+    def renew(self) -> None:
+        """Go on with another key."""
+        self.session = self._begin()
+
+    def ask(self, ids: Sequence[str], own_values: NDArray[np.float32], reasons: bool = False) -> Opened:
+        """The scores of a batch of rows, and the contributions of passive columns if asked for.
+
+        What becomes known here: these, and nothing of the rows' ways.
+        """
+        n = len(ids)
+        own_values = np.concatenate([own_values, np.full((n, 1), np.nan, np.float32)], axis=1)
+        sides = reached(self.layout.known, own_values, self.threads)
+        filled = [slots.filled(sides, self.weights) for slots in self.layout.classes]
+        batch, number = SealedBatch(self.session, self.layout, n, filled), self.batch
+        self.batch += 1  # whatever becomes of this one, its pads are used up
+        said = batch_hash(self.group.plan.digest, self.session.name, number, ids)
+        for wave in self.layout.waves:
+            requests = {}
+            for party in wave:
+                tables_of = batch.seal(party)
+                request = AskScores(number, tuple(ids), reasons, *tables_of, b"")
+                signature = self.identity.sign(PURPOSE, signed(said, self.session.public_key, request))
+                requests[self.layout.names[party]] = msgspec.structs.replace(request, signature=signature)
+            answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
+            for party in wave:
+                batch.open(party, answers[self.layout.names[party]], reasons)
+        return Opened(self._centred(batch.scores), tuple(map(self._centred, batch.reasons)))
+
+    def _centred(self, sums: Ints) -> Ints:
+        half = self.method.modulus // 2
+        return (sums + half) % self.method.modulus - half

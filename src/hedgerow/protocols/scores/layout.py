@@ -1,0 +1,64 @@
+"""Which slots each party of a sealed prediction has, and in which order parties are asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.corridor.messages import SlotsTold
+from hedgerow.model.model import Model
+from hedgerow.model.part import Part
+from hedgerow.model.score_slots import ClassSlots, PartySlots, known_part
+from hedgerow.protocols.scores import tables
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which slots each party has, and in which order parties are asked."""
+
+    names: tuple[str, ...]
+    """The parties that are asked."""
+    known: Part
+    """The cuts that the active party answers."""
+    classes: tuple[ClassSlots, ...]
+    told: tuple[tuple[SlotsTold, ...], ...]
+    """What each party is told, class by class."""
+    waves: tuple[tuple[int, ...], ...]
+    """Parties that are asked at the same time, by number, one wave after the other."""
+
+    @classmethod
+    def of(cls, model: Model, names: Sequence[str], scores: int) -> "Layout":
+        """The layout of a model with so many scores a row, where these parties are asked."""
+        classes = tuple(ClassSlots(model, number, names) for number in range(scores))
+        padded = [[p for p, own in enumerate(c.parties) if len(own.entries) + len(own.shared)] for c in classes]
+        told = tuple(
+            tuple(_told(c.parties[party], whom) for c, whom in zip(classes, padded, strict=True))
+            for party in range(len(names))
+        )
+        return cls(tuple(names), known_part(model, names), classes, told, _waves(told))
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of a batch."""
+        return min((tables.most_rows(told) for told in self.told), default=tables.MOST_ROWS)
+
+
+def _told(own: PartySlots, padded: Sequence[int]) -> SlotsTold:
+    return SlotsTold(
+        own.entries,
+        own.sources,
+        own.shared,
+        own.relays.reshape(-1),
+        own.relay_sources.reshape(-1),
+        own.targets,
+        np.array(padded, np.int64),
+    )
+
+
+def _waves(told: Sequence[Sequence[SlotsTold]]) -> tuple[tuple[int, ...], ...]:
+    """A party comes after all whose relays it takes; relays go to parties further on."""
+    wave = [0] * len(told)
+    for party, slots in enumerate(told):
+        for target in {target for own in slots for target in own.targets.tolist()}:
+            wave[target] = max(wave[target], wave[party] + 1)
+    return tuple(tuple(p for p, own in enumerate(wave) if own == w) for w in range(max(wave, default=-1) + 1))
