@@ -1,5 +1,6 @@
 """Sealed predictions on the command line: `hedgerow predict --sealed`, for a file or (`--serve`) for local clients."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,8 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model.fixed_scores import FEWEST_BITS
 from hedgerow.model.model import Model
-from hedgerow.protocols.scores.scoring import Reason
+from hedgerow.protocols.align.lists import texts_of
+from hedgerow.report.explain_reasons import Reason, Reasons
 from hedgerow.run.real.connect import Options
 from hedgerow.run.real.score_http import ScoreServer, loopback, token_in
 from hedgerow.run.real.score_plan import Sealing
@@ -45,6 +47,16 @@ BitsOption = Annotated[
 Link = Annotated[
     float, typer.Option("--link-mbit", min=0.001, help="Speed of the slowest link in Mbit/s; goes with --sealed.")
 ]  # fmt: skip
+OwnColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--own",
+        metavar="COL",
+        help="Own column whose contribution is found beside those that others disclose; each is an answer about the "
+        "row. May be repeated; goes with --with.",
+        show_default=False,
+    ),
+]
 Serve = Annotated[
     bool, typer.Option("--serve", help="Stay, and score rows for local clients over HTTP; goes with --sealed.")
 ]
@@ -70,13 +82,27 @@ def score(model: Model, own_table: Table, parties: Parties, sealing: Sealing, th
         return scored.scores(own_table, progress)
 
 
-def explain(
-    model: Model, own_table: Table, parties: Parties, sealing: Sealing, threads: int, own_columns: list[str]
-) -> list[Reason]:
-    """What columns contribute to the scores of a table's rows."""
+def reasons_of(
+    model: Model, own_table: Table, parties: Parties, sealing: Sealing, threads: int, own_columns: Sequence[str]
+) -> Reasons:
+    """What columns contribute to the scores of a table's rows, found by sealed prediction."""
     options = Options(parties.folder, threads=threads, say=say)
     with scoring(parties.run, model, parties.identity, sealing, options) as scored:
-        return scored.explained(own_table, own_columns)[1]
+        scores, found = scored.explained(own_table, own_columns)
+    likeliest = scores.argmax(axis=1)
+    rows = texts_of(own_table)
+    reasons = [
+        Reason(row, f"{one.label} ({one.party})", float(one.contributions[i, likeliest[i]]))
+        for i, row in enumerate(rows)
+        for one in found
+    ]
+    told = [] if found else ["No passive party discloses a column, and no own one is named with --own: no reasons."]
+    of_class = " of the row's likeliest class" if scores.shape[1] > 1 else ""
+    note = (
+        f"Each contribution is the raw score{of_class} less the score that the row would have if the column were "
+        "missing, found by sealed prediction; contributions need not add up to the score."
+    )
+    return Reasons(reasons, " ".join([note, *told]))
 
 
 def progress(done: int, of: int) -> None:
