@@ -248,3 +248,12 @@ def test_explain_gives_sealed_reasons(world, running):
     assert "a (alice)" in explained.said
     assert "less the score that the row would have if the column were missing" in explained.said
     assert "row9" in (world.folder / "why" / "explanation.html").read_text()
+
+
+def test_an_owner_can_blur_scores(world, running):
+    running(world.serve("bob", rules=MANY + "blur_permille = 100\n"))
+    running(world.serve("carol"))
+    assert world.scored().ended() == 0
+    difference = np.abs(world.told() - world.expected())
+    assert difference.max() > 1e-2
+    assert len(np.unique(difference.round(6))) > 150

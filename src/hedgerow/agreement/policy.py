@@ -89,6 +89,8 @@ class Policy:
     """Bits for which those answers together have room; whoever asks can seal what it likes, so room is what counts."""
     most_score_bits: int = 24
     """Bits for which one answer has room."""
+    blur_permille: int = 0
+    """Thousandths of the range of scores by which each is blurred at most, at random, before it is told."""
     least_paths: int = 1000
     """Ways through this party's cuts that must share a score, so that the score does not tell the way."""
     least_own_cuts: int = 20

@@ -1,6 +1,7 @@
 """What a passive party of a sealed prediction was told, checked, and its choices among the weights of a batch."""
 
 import math
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from hedgerow.model.score_slots import FRESH, LINK, NEVER
 from hedgerow.privacy.additive import PublicKey, SealedSlots
 from hedgerow.privacy.shapes import SlotsPlan
 from hedgerow.protocols.scores import tables
-from hedgerow.protocols.scores.pads import ScorePads
+from hedgerow.protocols.scores.pads import ScorePads, uniform
 
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
@@ -103,6 +104,13 @@ class ToldSession:
         return {score: plan for score, plan in found.items() if plan is not None}
 
 
+def blurred(rows: int, method: SealedPrediction, permille: int) -> Ints:
+    """Uniform noise for every row and score: at most so many thousandths of the range to either side, drawn anew."""
+    most = method.modulus // 2 * permille // 1000
+    drawn = uniform(secrets.token_bytes(32), rows * method.scores, 2 * most + 1) - most
+    return drawn.reshape(rows, method.scores)
+
+
 def sealed_method(plan: Plan) -> SealedPrediction:
     """What a plan says of a sealed prediction; refuses another."""
     if not isinstance(plan.method, SealedPrediction):
@@ -113,9 +121,12 @@ def sealed_method(plan: Plan) -> SealedPrediction:
 class ChosenBatch:
     """The answers to one batch."""
 
-    def __init__(self, session: ToldSession, said: bytes, sides: Bools) -> None:
-        """`said` is the hash of all that was told of the batch; `sides` where its rows come out of own cuts."""
-        self.session, self.sides = session, sides
+    def __init__(self, session: ToldSession, said: bytes, sides: Bools, blur: Ints) -> None:
+        """`said` is the hash of all that was told of the batch; `sides` where its rows come out of own cuts.
+
+        `blur` is added to every answer about a row (rows x scores), so that it cancels in contributions of columns.
+        """
+        self.session, self.sides, self.blur = session, sides, blur
         self.pads = ScorePads(session.number, session.own_secrets, session.method.modulus, said)
 
     def sums(self, score: int, table: SealedSlots) -> bytes:
@@ -124,7 +135,7 @@ class ChosenBatch:
         choice = _choice(told, self.sides)
         pad = self.pads.between(told.padded.tolist(), score, n)
         pad -= _taken(told.sources, choice, self.pads.come(tables.come_from(told), score, n))
-        return self._answer(table, choice, pad)
+        return self._answer(table, choice, pad + self.blur[:, score])
 
     def relays(self, score: int, table: SealedSlots) -> bytes:
         """Sealed sums of rows and groups, under pads that the next party takes away."""
@@ -145,7 +156,7 @@ class ChosenBatch:
         told = self.session.told.slots[score]
         choice = _choice(told, self.sides)
         choice[:, np.flatnonzero(told.sources != FRESH)] = False
-        return self.session.public.slot_sums(table, choice).encode()
+        return self._answer(table, choice, self.blur[:, score])
 
     def _answer(self, table: SealedSlots, choice: Bools, pad: Ints) -> bytes:
         return self.session.public.slot_sums(table, choice, pad=pad % self.pads.modulus).encode()

@@ -62,7 +62,12 @@ class ScorePads:
     def _uniform(self, other: int, what: bytes, score: int, n: int) -> Ints:
         info = b"hedgerow score pad" + self.said + what + score.to_bytes(4, "little")
         key = HKDFExpand(SHA256(), 32, info).derive(self.own_secrets[other])
-        stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
-        words = np.frombuffer(stream.update(bytes(8 * (n + _SPARE))), np.uint64)
-        whole = np.uint64((1 << 64) // self.modulus * self.modulus - 1)
-        return (words[words <= whole][:n] % np.uint64(self.modulus)).astype(np.int64)
+        return uniform(key, n, self.modulus)
+
+
+def uniform(key: bytes, n: int, modulus: int) -> Ints:
+    """So many numbers from 0 up to the modulus, from the key's ChaCha20 stream; none is likelier than another."""
+    stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor()
+    words = np.frombuffer(stream.update(bytes(8 * (n + _SPARE))), np.uint64)
+    whole = np.uint64((1 << 64) // modulus * modulus - 1)
+    return (words[words <= whole][:n] % np.uint64(modulus)).astype(np.int64)

@@ -24,7 +24,7 @@ from hedgerow.model.score_paths import check_own_cuts
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.passive import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
-from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, sealed_method
+from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, blurred, sealed_method
 from hedgerow.protocols.scores.signing import check_signed
 from hedgerow.protocols.session.shell import Shell
 
@@ -119,7 +119,8 @@ class Choosing(Shell[Never]):
         self.sessions.add(request.session)
         self.session, self.batch = session, -1
         self.table = {m.Propose: self._consent, m.BeginScores: self._begin, m.AskScores: self._scores}
-        return m.ScoresReady(tuple(label for label, _ in self.reasons), self.own.policy.least_paths)
+        rules = self.own.policy
+        return m.ScoresReady(tuple(label for label, _ in self.reasons), rules.least_paths, rules.blur_permille)
 
     def _scores(self, request: m.AskScores, _: object) -> m.Scores:
         """What becomes known to the active party: a score a row and class, and if asked for and allowed, reasons."""
@@ -132,14 +133,15 @@ class Choosing(Shell[Never]):
         relays = session.read(request.sealed_relays, tables.relay_table, n)
         self._count(session, request.ids, 1 + len(reasons))
         own = own_rows(self.rows.own_values, self.rows.places(request.ids))
-        batch = ChosenBatch(session, said, self._sides(own))
+        blur = blurred(n, session.method, self.own.policy.blur_permille)
+        batch = ChosenBatch(session, said, self._sides(own), blur)
         scores = [batch.sums(score, table) for score, table in weights.items()]
         gone = [batch.relays(score, table) for score, table in relays.items()]
         told = []
         for columns in reasons:
             without = own.copy()
             without[:, columns] = np.nan
-            other = ChosenBatch(session, said, self._sides(without))
+            other = ChosenBatch(session, said, self._sides(without), blur)
             told += [other.own_part(score, table) for score, table in weights.items()]
         self.n_asked += n
         self.log.note("scores told", rows=n, scores=len(scores), relays=len(gone), reasons=len(told))

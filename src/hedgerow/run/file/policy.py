@@ -45,7 +45,7 @@ def _check(path: Path, key: str, value: Any) -> None:
     elif isinstance(default, bool):
         right, kind = isinstance(value, bool), "true or false"
     else:
-        least = 0 if key.startswith("least_") else 1
+        least = 0 if key.startswith(("least_", "blur_")) else 1
         right = isinstance(value, int) and not isinstance(value, bool) and value >= least
         kind = f"a whole number from {least} on"
     if not right:
