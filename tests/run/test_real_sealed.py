@@ -240,7 +240,14 @@ def test_an_address_that_others_could_reach_is_refused(resident):
 def test_explain_gives_sealed_reasons(world, running):
     running(world.serve("bob", rules=MANY + '[disclose]\nb = "what bob knows"\n'))
     running(world.serve("carol"))
-    words = ["explain", str(world.folder / "model.json"), "--data", str(world.folder / "alice.csv"), "--rows", "row3,row9"]
+    words = [
+        "explain",
+        str(world.folder / "model.json"),
+        "--data",
+        str(world.folder / "alice.csv"),
+        "--rows",
+        "row3,row9",
+    ]
     words += ["--with", str(world.file), *world.keys("alice"), "--own", "a", "--out", str(world.folder / "why")]
     explained = Process(words, world.folder / "explained.out")
     assert explained.ended() == 0, explained.said
