@@ -1,0 +1,146 @@
+"""Trees with every passive cut below all active ones, and the same value for every row (HybridTree, theorem 3).
+
+While a passive cut lies above an active one, the tree below it is split on the first active condition that it has, read
+level by level, and restricted to both sides: where the same condition stands further down, only one branch is left.
+Conditions move up, leaves are copied, and no value is computed anew, so each row ends at the value it had, bit for bit.
+The depth of passive cuts does not grow. The number of leaves may grow a great deal, which is why the result is for
+looking at and for proofs, not for serving.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ModelError
+from hedgerow.trees.forest import Forest, join
+
+MOST_NODES = 1_000_000
+"""Of one tree; beyond, the result is refused."""
+
+Condition = tuple[int, float, bool, int]
+"""Column, threshold, whether missing values go left, and set of categories."""
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    place: int
+
+
+@dataclass(frozen=True)
+class _Cut:
+    condition: Condition
+    place: int
+    left: "_Node"
+    right: "_Node"
+
+
+_Node = _Leaf | _Cut
+
+
+def push_down(forest: Forest, passive: NDArray[np.bool_]) -> Forest:
+    """The same forest with no active cut below a passive one; `passive` says of each column whose it is.
+
+    Gains and covers of cuts that were moved are zero: nobody has measured them.
+    """
+    trees = [forest.part(tree, tree + 1) for tree in range(forest.n_trees)]
+    return join([_flat(_pushed(_read(tree, 0), passive), tree) for tree in trees]) if trees else forest
+
+
+def _read(tree: Forest, place: int) -> _Node:
+    if tree.columns[place] < 0:
+        return _Leaf(place)
+    child = int(tree.children[place])
+    condition = (
+        int(tree.columns[place]), float(tree.thresholds[place]), bool(tree.missing_left[place]), int(tree.sets[place])
+    )  # fmt: skip
+    return _Cut(_of_categories(condition, tree), place, _read(tree, child), _read(tree, child + 1))
+
+
+def _of_categories(condition: Condition, tree: Forest) -> Condition:
+    """The first set of the same categories, so that equal conditions are equal."""
+    column, threshold, missing_left, number = condition
+    if number < 0:
+        return condition
+    same = (tree.category_sets == tree.category_sets[number]).all(axis=1)
+    return column, threshold, missing_left, int(np.flatnonzero(same)[0])
+
+
+def _pushed(node: _Node, passive: NDArray[np.bool_]) -> _Node:
+    if isinstance(node, _Leaf):
+        return node
+    if passive[node.condition[0]]:
+        found = next((cut for cut in _by_level(node) if not passive[cut.condition[0]]), None)
+        if found is None:
+            return node
+        sides = (_restricted(node, found.condition, left) for left in (True, False))
+        node = _Cut(found.condition, -1, *sides)
+    return _Cut(node.condition, node.place, _pushed(node.left, passive), _pushed(node.right, passive))
+
+
+def _by_level(node: _Node) -> Iterator[_Cut]:
+    waiting = deque([node])
+    while waiting:
+        first = waiting.popleft()
+        if isinstance(first, _Cut):
+            yield first
+            waiting += (first.left, first.right)
+
+
+def _restricted(node: _Node, condition: Condition, left: bool) -> _Node:
+    """What is left of a tree for rows of which the condition holds, or does not."""
+    if isinstance(node, _Leaf):
+        return node
+    if node.condition == condition:
+        return _restricted(node.left if left else node.right, condition, left)
+    sides = (_restricted(child, condition, left) for child in (node.left, node.right))
+    return _Cut(node.condition, node.place, *sides)
+
+
+def _flat(root: _Node, tree: Forest) -> Forest:
+    """A tree in arrays again, its nodes level by level."""
+    nodes: list[_Node] = [root]
+    children: list[int] = []
+    for node in nodes:  # which grows meanwhile
+        children.append(len(nodes) if isinstance(node, _Cut) else -1)
+        if isinstance(node, _Cut):
+            nodes += (node.left, node.right)
+        if len(nodes) > MOST_NODES:
+            raise ModelError(f"A tree would have more than {MOST_NODES:,} nodes with its passive cuts pushed down.")
+    cuts = [node.condition if isinstance(node, _Cut) else (-1, 0.0, False, -1) for node in nodes]
+    place = np.array([node.place for node in nodes], np.int64)
+    kept = place >= 0
+    column, threshold, missing_left, sets = (np.array(values) for values in zip(*cuts, strict=True))
+    return Forest(
+        columns=column.astype(np.int32),
+        thresholds=threshold.astype(np.float32),
+        missing_left=missing_left.astype(np.bool_),
+        children=np.array(children, np.int32),
+        sets=np.where(sets >= 0, np.cumsum(sets >= 0) - 1, -1).astype(np.int32),
+        category_sets=tree.category_sets[sets[sets >= 0]],
+        values=np.where(kept & (column < 0), tree.values[place], 0).astype(np.float32),
+        gains=np.where(kept, tree.gains[place], 0),
+        covers=np.where(kept, tree.covers[place], 0).astype(np.float32),
+        roots=np.array([0, len(nodes)], np.int64),
+    )
+
+
+def passive_depth(forest: Forest, passive: NDArray[np.bool_]) -> int:
+    """The most passive cuts on a way from a root to a leaf."""
+    return _depth(forest, passive)
+
+
+def active_depth(forest: Forest, passive: NDArray[np.bool_]) -> int:
+    """The most active cuts on a way from a root to a leaf."""
+    return _depth(forest, ~passive)
+
+
+def _depth(forest: Forest, counted: NDArray[np.bool_]) -> int:
+    depth = np.zeros(len(forest.columns), np.int64)
+    for place in range(len(depth)):  # children stand behind their parents
+        if forest.columns[place] >= 0:
+            child = forest.children[place]
+            depth[child : child + 2] = depth[place] + counted[forest.columns[place]]
+    return int(depth.max(initial=0))
