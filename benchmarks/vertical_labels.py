@@ -86,8 +86,7 @@ class Told:
         if isinstance(message, AskSealedSums):
             if message.level == 0:
                 self._begin()
-            elif len(message.moves.tree):
-                moves = message.moves
+            for moves in message.moves:
                 self._divide(Nodes(moves.tree, moves.node), moves.child, moves.left)
             self._left = None
         elif isinstance(message, AskSides):

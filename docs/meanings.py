@@ -122,6 +122,8 @@ RUN_FILE = {
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
         "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
         "and on_loss = wait",
+        "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
+        "`P` the passive parties', `J` all; vertical runs. Nobody is asked at levels `A`",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
         "only",
         "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
@@ -174,6 +176,7 @@ RUN_FILE_LIMITS = {
     "privacy.allow_two": "true or false",
     "privacy.party_share": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
+    "privacy.levels": "letters `A`, `P` and `J`, as many as `max_depth`",
     "privacy.local_trees": "a whole number from 0 to below `n_estimators`",
     "privacy.link_mbit": "a number above 0",
     "privacy.most_ids": "a whole number from 1 to 10,000,000",

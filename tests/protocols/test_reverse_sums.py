@@ -18,7 +18,6 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, PrivacyError, ProtocolError
 from hedgerow.protocols.driver import State
-from hedgerow.protocols.vertical.active import NO_MOVES
 from hedgerow.protocols.vertical.columns import Asked
 from hedgerow.protocols.vertical.passive_run import REPEATS
 from hedgerow.run.folder import manifest
@@ -74,21 +73,21 @@ class Attacker:
         self.say(self.begin)
         self.secret = self.cipher.new_key(1)
         part = Part(None, np.arange(N, dtype=np.uint32)[None].copy(), 1)
-        self._level(0, 0, NO_MOVES, Nodes(np.array([0]), np.array([0])), part)
+        self._level(0, 0, (), Nodes(np.array([0]), np.array([0])), part)
         one, few = np.zeros(1, np.int64), np.ones(1, np.int32)
         cut = m.CutList(one, one, one + 1, few, few, np.ones(1, np.bool_), np.array([3, 0, 0, 0], np.uint64))
         self.say(m.AskSides(0, 1, cut))
 
     def _tree(self, round_):
         """As many sums as a tree has nodes; rows are divided by what would be a column of the attacker's own."""
-        self.secret, moves, size = self.cipher.new_key(1), NO_MOVES, 1
+        self.secret, moves, size = self.cipher.new_key(1), (), 1
         part = Part(None, np.arange(N, dtype=np.uint32)[None].copy(), 1)
         nodes = Nodes(np.array([0]), np.array([0]))
         for level in range(PARAMS.max_depth):
             self._level(round_, level, moves, nodes, part)
             left = np.concatenate([np.arange(n) < n // 2 for n in part.sizes(nodes)])
             child = size + 2 * np.arange(len(nodes.node))
-            moves = m.Moves(*nodes, child, np.packbits(left, bitorder="little"))
+            moves = (m.Moves(*nodes, child, np.packbits(left, bitorder="little")),)
             part.divide_by(nodes, child, left)
             size += 2 * len(child)
             nodes = Nodes(np.zeros(2 * len(child), np.int64), np.arange(child[0], size))

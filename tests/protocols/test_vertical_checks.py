@@ -95,14 +95,14 @@ def test_no_more_rounds_than_the_plan():
 
 def test_children_are_numbered_in_order():
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    moves = replace(request.moves, child=request.moves.child + 2)
+    moves = (replace(request.moves[0], child=request.moves[0].child + 2),)
     refuses(party, replace(request, moves=moves), "numbers the children of its cuts in another order")
 
 
 @pytest.mark.parametrize("node", [1, -1, 2**62])
 def test_only_rows_of_the_lowest_nodes_move(node):
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    moves = replace(request.moves, node=changed(request.moves.node, 0, node))
+    moves = (replace(request.moves[0], node=changed(request.moves[0].node, 0, node)),)
     refuses(party, replace(request, moves=moves), "moves rows of nodes that are not at the lowest level")
 
 
@@ -111,7 +111,7 @@ def test_only_rows_of_the_lowest_nodes_move(node):
 )
 def test_every_row_has_one_side(left):
     party, request = stopped(step(m.AskSealedSums, 0, 1))
-    moves = replace(request.moves, left=left(request.moves.left))
+    moves = (replace(request.moves[0], left=left(request.moves[0].left)),)
     refuses(party, replace(request, moves=moves), "did not tell the side of every row")
 
 
@@ -121,14 +121,13 @@ def test_a_tree_grows_no_deeper_than_the_plan():
     party.answer(encode(request))
     bits = (party.owner.own_table.n_rows + 7) // 8
     below = m.Moves(np.array([0, 0]), np.array([1, 2]), np.array([3, 5]), np.zeros(bits, np.uint8))
-    refuses(party, replace(request, level=2, moves=below, nodes=nodes((0, 3))), "or too deep")
+    refuses(party, replace(request, level=2, moves=(below,), nodes=nodes((0, 3))), "or too deep")
 
 
 def test_a_node_is_summed_once():
     party, request = stopped(step(m.AskSealedSums, 0, 1))
     party.answer(encode(request))
-    nothing = m.Moves(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0, np.uint8))
-    refuses(party, replace(request, level=2, moves=nothing), LOWEST)
+    refuses(party, replace(request, level=2, moves=()), LOWEST)
 
 
 def test_no_more_sums_are_given_than_the_run_was_to_open():
@@ -230,7 +229,7 @@ def test_a_node_is_cut_once_and_its_rows_go_where_its_owner_said():
     refuses(party, request, LOWEST)
     party, moved = stopped(step(m.AskSealedSums, 0, 1))
     assert party.passive.now.told
-    other = replace(moved.moves, left=changed(moved.moves.left, 0, int(moved.moves.left[0]) ^ 1))
+    other = (replace(moved.moves[0], left=changed(moved.moves[0].left, 0, int(moved.moves[0].left[0]) ^ 1)),)
     refuses(party, replace(moved, moves=other), "otherwise than this party told")
 
 

@@ -109,6 +109,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return getattr(self, "align", None) == "private"
 
     @property
+    def levels(self) -> str:
+        """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
+        return ""
+
+    @property
     def hidden_rows(self) -> bool:
         """Whether passive parties are kept from learning which rows share a node; see `vertical.hidden_active`."""
         return False
@@ -316,7 +321,8 @@ class Vertical(Method, frozen=True, tag="vertical"):
     None: found, where they are not the same. The first `local_trees` rounds are grown from its own columns only;
     `party_share` is the share of passive parties that each later tree asks. With `hidden_rows` the others do not learn
     which rows share a node, at several times the cost. With `on_loss="continue"` a run goes on without the columns of a
-    party that is lost.
+    party that is lost. `levels` has a letter for each level of a tree, whose columns compete there: A the active
+    party's, P the passive parties', J all; empty: all at every level.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()
@@ -327,9 +333,12 @@ class Vertical(Method, frozen=True, tag="vertical"):
     hidden_rows: bool = False
     on_loss: OnLoss = "wait"
     most_ids: int = MOST_IDS
+    levels: str = ""
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
+        if set(self.levels) - set("APJ"):
+            raise ParameterError(f'levels must be letters A, P and J, like "AAAJJ"; it is {_shown(self.levels)}.')
         _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False), on_loss=get_args(OnLoss))
         _check_numbers(self, party_share=Real, local_trees=Integral, most_ids=Integral)
         _check_share(self.party_share)
@@ -351,10 +360,17 @@ class Vertical(Method, frozen=True, tag="vertical"):
             raise ParameterError(
                 f"local_trees must be from 0 to below n_estimators, {rounds}; it is {self.local_trees!r}."
             )
+        if self.levels and len(self.levels) != plan.params.max_depth:
+            raise ParameterError(
+                f"levels must have a letter for each of the {plan.params.max_depth} levels of a tree (max_depth); it "
+                f"is {self.levels!r}."
+            )
         if self.hidden_rows:
             self._check_hidden(plan)
 
     def _check_hidden(self, plan: "Plan") -> None:
+        if self.levels:
+            raise ParameterError("With hidden_rows every level asks the passive parties; leave out levels.")
         if self.plain:
             raise ParameterError(
                 "Without encryption a passive party reads which rows of a node have gradients, so hidden_rows would "

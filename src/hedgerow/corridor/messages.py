@@ -572,7 +572,9 @@ class AskSealedSums(Request, frozen=True, tag=15):
 
     round: Annotated[int, clear("which round of trees")]
     level: Annotated[int, clear("which level of the trees")]
-    moves: Annotated[Moves, clear("which rows share a node: sides of all rows at the cuts of the level before")]
+    moves: Annotated[
+        tuple[Moves, ...], clear("which rows share a node: sides of all rows at the cuts of the levels before")
+    ]
     nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
     public_key: Annotated[bytes, clear("the active party's public key: new for every tree, told once")]
     sealed_gradients: Annotated[bytes, sealed("gradients and hessians of the rows at these nodes")]

@@ -67,14 +67,34 @@ class ToldNodes(NamedTuple):
 
         A step that cannot be is refused with its sentence in `wrong`, and changes nothing.
         """
+        status, sizes, most = self._widened(cuts, wrong)
+        return self._after(
+            _native.follow_step(status, sizes, cuts, grid, nodes, leaves), cuts, (status, sizes, most), wrong
+        )
+
+    def cut(self, cuts: Cuts, grid: Grid, wrong: Mapping[int, str]) -> "ToldNodes":
+        """After cuts of the lowest level, of whose children nobody asks anything before they are cut themselves."""
+        status, sizes, most = self._widened(cuts, wrong)
+        return self._after(_native.follow_cuts(status, sizes, cuts, grid), cuts, (status, sizes, most), wrong)
+
+    def _widened(self, cuts: Cuts | None, wrong: Mapping[int, str]) -> tuple[NDArray[np.uint8], NDArray[np.int64], int]:
+        """Copies that have room for the children of these cuts."""
         if cuts is not None and len(cuts.child) > self.n_lowest:  # before memory is taken for their children
             raise ProtocolError(wrong[NODE])
-        most, status, sizes = self.most + (0 if cuts is None else 2 * len(cuts.child)), self.status, self.sizes.copy()
-        more = np.zeros((len(sizes), most if most >= status.shape[1] else 0), np.uint8)
-        status = np.concatenate([status, more], axis=1)
-        found = _native.follow_step(status, sizes, cuts, grid, nodes, leaves)
+        most, status = self.most + (0 if cuts is None else 2 * len(cuts.child)), self.status
+        more = np.zeros((len(self.sizes), most if most >= status.shape[1] else 0), np.uint8)
+        return np.concatenate([status, more], axis=1), self.sizes.copy(), most
+
+    def _after(
+        self,
+        found: int,
+        cuts: Cuts | None,
+        grown: tuple[NDArray[np.uint8], NDArray[np.int64], int],
+        wrong: Mapping[int, str],
+    ) -> "ToldNodes":
         if found:
             raise ProtocolError(wrong[found])
+        status, sizes, most = grown
         status.flags.writeable = sizes.flags.writeable = False
         return ToldNodes(status, sizes, most, self.depth + (cuts is not None))
 

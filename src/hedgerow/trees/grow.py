@@ -42,6 +42,10 @@ class Rows(Protocol):
         So they need not be true ones, as long as they allow and refuse the same cuts.
         """
 
+    @property
+    def subtracts(self) -> bool:
+        """Whether sums of the next level follow from those of this one, so that of two siblings one is asked for."""
+
     def start_round(self, round_: int) -> None:
         """Put all rows at the roots and compute their gradients; called before the trees of a round are grown."""
 
@@ -125,7 +129,7 @@ class _Frontier:
         counted = growth.rules.counted
         step = most_at_once(width, counted)
         if len(nodes.tree) <= step:
-            self._ask(rows, counted, smaller if self.slabs.arrays else None)
+            self._ask(rows, counted, smaller if self.slabs.arrays and rows.subtracts else None)
             return _best(self.slabs, nodes, self.bounds, growth, round_, sizes)
         self.slabs = _no_slabs()
         parts = []

@@ -182,7 +182,7 @@ class LocalRows:
 
     one_step = True
     """Whether the words of a step are the sums as they are, so that the kernel that makes them may hide them too."""
-    counts_every = False
+    counts_every, subtracts = False, True
     """Counts of a larger sibling follow from the others."""
 
     def __init__(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None = None) -> None:

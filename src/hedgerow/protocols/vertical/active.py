@@ -18,7 +18,16 @@ from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, PartyGroup, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
 from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums, SaidBefore
-from hedgerow.protocols.vertical.columns import RUN_SUMS, AllColumns, Asked, run_nodes, wanted
+from hedgerow.protocols.vertical.columns import (
+    ACTIVE_ONLY,
+    JOINT,
+    PASSIVE_ONLY,
+    RUN_SUMS,
+    AllColumns,
+    Asked,
+    run_nodes,
+    wanted,
+)
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
@@ -28,7 +37,6 @@ Asks = Callable[[int], Sequence[str]]
 """The passive parties that a round asks for sums."""
 
 _NONE = np.empty(0, np.int64)
-NO_MOVES = m.Moves(_NONE, _NONE, _NONE, np.empty(0, np.uint8))
 NOBODY = Nodes(_NONE, _NONE)
 
 
@@ -46,12 +54,13 @@ class ActiveRound:
     """What the active party holds while the trees of one round grow."""
 
     def __init__(self, number: int, asked: Mapping[str, int], own_gradients: NDArray[np.int32]) -> None:
-        self.number, self.level = number, 0
+        self.number, self.level, self.depth = number, 0, 0
+        """Which round; steps that were asked for; levels that were cut."""
         self.asked = asked
         """Sums of a node by the parties that this round asks; without any, nothing is sealed."""
         self.own_gradients = own_gradients
-        self.moves = NO_MOVES
-        """Where rows went since the last request for sums."""
+        self.moves: tuple[m.Moves, ...] = ()
+        """Where rows went since the last request for sums, level by level."""
 
 
 class Sealing(NamedTuple):
@@ -90,12 +99,22 @@ class VerticalRows:
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
-        return run_nodes(self.params, n_trees)
+        return run_nodes(self.params, n_trees, self.group.plan.method.levels)
 
     @property
     def clipped(self) -> int:
         """Gradients that were cut to the agreed range."""
         return self.own.clipped
+
+    def _letter(self, depth: int) -> str:
+        """Whose columns compete at this level."""
+        levels = self.group.plan.method.levels
+        return levels[depth] if levels else JOINT
+
+    @property
+    def subtracts(self) -> bool:
+        """Where the same columns competed above."""
+        return self.now.depth > 0 and self._letter(self.now.depth) == self._letter(self.now.depth - 1)
 
     def start_round(self, round_: int) -> None:
         """A new key, where anybody is asked; nothing is said yet."""
@@ -120,8 +139,7 @@ class VerticalRows:
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
         part = self.own.parts[0]
-        if not self.now.asked:
-            self.now.level += 1
+        if not self.now.asked or self._letter(self.now.depth) == ACTIVE_ONLY:
             return self._joined(self.own.histograms(nodes), {})
         asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
         sealed = self._sealed(asked) if asked.sealed_now(self.now.level) else b""
@@ -155,7 +173,7 @@ class VerticalRows:
 
     def _request(self, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
         key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves
-        self.now.moves = NO_MOVES
+        self.now.moves = ()
         return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed)
 
     def _opened(self, request: m.AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
@@ -194,10 +212,10 @@ class VerticalRows:
         out[:, -1] = total = own[:, -1]
         for owned in self.joint.owned:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
-            if owned.party == self.joint.own:
-                out[:, here] = own[:, :-1]
-            else:
+            if owned.party != self.joint.own or self._letter(self.now.depth) == PASSIVE_ONLY:
                 out[:, here] = completed(opened.get(owned.party), self.joint.bins(owned), total)
+            else:
+                out[:, here] = own[:, :-1]
         return out
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:
@@ -209,7 +227,7 @@ class VerticalRows:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
             if owned.party == self.joint.own:
                 out[:, here] = own[:, :-1]
-            elif owned.party in self.now.asked:
+            elif owned.party in self.now.asked and self._letter(self.now.depth) != ACTIVE_ONLY:
                 out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
         return out
 
@@ -228,9 +246,14 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         for party, sides in told.items():
             fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
-        self.now.moves = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        moves = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        self.now.moves = (*self.now.moves, moves)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        if self.now.asked:
+        asks = self._letter(self.now.depth) != ACTIVE_ONLY
+        self.now.depth += 1
+        if self.now.asked and not asks:
+            self.sealing.claimed.forget()
+        elif self.now.asked:
             self.before.hear(told)
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]

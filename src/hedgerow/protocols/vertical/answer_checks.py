@@ -105,6 +105,10 @@ class ClaimedSums:
         if not np.array_equal(claimed, sums):
             raise made_up(party, CUT)
 
+    def forget(self) -> None:
+        """Nodes were cut of which nothing was claimed; of their children nothing follows from claims above."""
+        self.parents, self.known = None, {}
+
     def theirs(self, cuts: Cuts) -> Ints:
         """Which of the cuts are of these columns."""
         return np.flatnonzero(self.place[cuts.column] >= 0)

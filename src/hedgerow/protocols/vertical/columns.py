@@ -30,6 +30,8 @@ from hedgerow.trees.splits import Nodes
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+ACTIVE_ONLY, PASSIVE_ONLY, JOINT = "APJ"
+"""Whose columns compete at a level of a schedule: the active party's, the passive parties', or all."""
 RUN_SUMS = 4
 """Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
 asked for again after a loss."""
@@ -206,9 +208,15 @@ def bins_of(grid: Grid) -> NDArray[np.int64]:
     return np.asarray(grid.n_values + grid.has_missing, np.int64)
 
 
-def run_nodes(params: TreeParams, n_trees: int) -> int:
-    """Nodes that all trees of a run can ask about: the roots, and below one of every two siblings."""
-    return n_trees * params.n_estimators << max(params.max_depth - 1, 0)
+def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
+    """Nodes that all trees of a run can ask about, by the schedule of their levels.
+
+    Where a level has the letter of the one above, of two siblings one is asked about, else both.
+    """
+    letters = levels or JOINT * params.max_depth
+    asked = [depth for depth, letter in enumerate(letters) if letter != ACTIVE_ONLY]
+    nodes = (1 << depth >> (depth > 0 and letters[depth] == letters[depth - 1]) for depth in asked)
+    return n_trees * params.n_estimators * max(sum(nodes), 1)
 
 
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:

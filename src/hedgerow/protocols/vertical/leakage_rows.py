@@ -49,6 +49,11 @@ class NotedRows:
         finally:
             self._note()
 
+    @property
+    def subtracts(self) -> bool:
+        """As the rows do."""
+        return self.rows.subtracts
+
     def start_round(self, round_: int) -> None:
         """As without a note."""
         self.rows.start_round(round_)

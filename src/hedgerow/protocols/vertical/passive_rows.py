@@ -30,15 +30,17 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import Asked, CutPlaces, run_nodes, with_siblings
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, Asked, CutPlaces, run_nodes, with_siblings
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
 
+LEVEL = -1
 WRONG = {
     NODE: "The active party moves rows of nodes that are not at the lowest level, or too deep.",
     CHILDREN: "The active party numbers the children of its cuts in another order than agreed.",
     TWICE: "The active party asks for nodes that are not at the lowest level, or twice.",
+    LEVEL: "The active party asks for sums at a level that is its own by the plan.",
 }
 """What a step is refused with."""
 OFF_GRID = "The active party cuts a column of this party at a place that is not on its grid."
@@ -107,7 +109,7 @@ class PassiveRows:
 
     def begin(self, request: m.BeginSealed) -> m.Done:
         """Take over the sizes of the run, if they can be."""
-        done = self.run.begin(request, run_nodes(self.run.table.params, request.n_trees))
+        done = self.run.begin(request, run_nodes(self.run.table.params, request.n_trees, self.run.table.levels))
         self.now = None
         return done
 
@@ -156,24 +158,25 @@ class PassiveRows:
 
         Nothing moves unless the nodes that are cut and asked about are such as may be.
         """
-        table, now, moved = self.run.table, self.now, None
+        table, now = self.run.table, self.now
         if self.run.finished or now is None:
             self.run.start(request.round)
             public = table.cipher.read_public_key(request.public_key, table.threads)
             now = OpenRound(table.parts(begun.n_trees, request.round), begun.n_trees, public)
         elif request.public_key:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
-        elif len(request.moves.tree):
-            moved = nodes_of(request.moves.tree, request.moves.node)
-        if moved is None:
-            now.nodes = now.nodes.step(None, ANYWHERE, nodes, WRONG)
-            return now
-        if now.nodes.depth + 1 >= table.params.max_depth:
-            raise ProtocolError(WRONG[NODE])
-        if request.moves.child.shape != moved.tree.shape:
-            raise ProtocolError(WRONG[CHILDREN])
-        told = now.nodes.step(somewhere(moved, request.moves.child), ANYWHERE, nodes, WRONG)
-        self._move(now, moved, request.moves.child, request.moves.left)
+        told, moved = now.nodes, [nodes_of(moves.tree, moves.node) for moves in request.moves]
+        for cut, moves in zip(moved, request.moves, strict=True):
+            if told.depth + 1 >= table.params.max_depth:
+                raise ProtocolError(WRONG[NODE])
+            if moves.child.shape != cut.tree.shape:
+                raise ProtocolError(WRONG[CHILDREN])
+            told = told.cut(somewhere(cut, moves.child), ANYWHERE, WRONG)
+        told = told.step(None, ANYWHERE, nodes, WRONG)
+        if table.levels and table.levels[told.depth] == ACTIVE_ONLY:
+            raise ProtocolError(WRONG[LEVEL])
+        for cut, moves in zip(moved, request.moves, strict=True):
+            self._move(now, cut, moves.child, moves.left)
         now.nodes = told
         return now
 

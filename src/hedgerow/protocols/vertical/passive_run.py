@@ -25,7 +25,7 @@ from hedgerow.model.part import Part
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
-from hedgerow.protocols.vertical.columns import RUN_SUMS
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, RUN_SUMS
 from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.grow import joined_cuts
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
@@ -200,8 +200,11 @@ class PassiveRun:
         return Done()
 
     def _pass(self, round_: int) -> None:
-        """A round that the plan grows without this party, which learns only that there was one."""
-        if not self.terms.asked(round_):
+        """A round that asked nothing of this party, which learns only that there was one.
+
+        Either the plan grows it without this party, or its trees ended at levels of the active party.
+        """
+        if not self.terms.asked(round_) or self.table.levels.startswith(ACTIVE_ONLY):
             self._check_round(round_)
             self.start(round_)
 

@@ -37,6 +37,8 @@ class PassiveTable:
     params: TreeParams
     cipher: Cipher
     threads: int
+    levels: str = ""
+    """The schedule of the plan's trees."""
 
     @classmethod
     def of(cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int) -> "PassiveTable":
@@ -59,7 +61,17 @@ class PassiveTable:
         codes = by_column if by_column.size else _native.columns_of(rows.matrix, threads)
         own_codes = codes[np.flatnonzero(n_bins > 1)]
         cipher = cipher_of(plan)
-        return cls(rows, held_out, found[0], own_codes, wanted(n_bins), params=params, cipher=cipher, threads=threads)
+        return cls(
+            rows,
+            held_out,
+            found[0],
+            own_codes,
+            wanted(n_bins),
+            params=params,
+            cipher=cipher,
+            threads=threads,
+            levels=plan.method.levels,
+        )
 
     @cached_property
     def n_sums(self) -> int:

@@ -63,6 +63,7 @@ def _vertical(sections: Sections, names: tuple[str, ...]) -> Vertical:
         active=_active(sections, names),
         align=cast(Align, section.word("align", get_args(Align), "given")),
         local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
+        levels=section.text("levels") or "",
         party_share=_party_share(section),
         hidden_rows=section.flag("hidden_rows"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
@@ -240,7 +241,7 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
             privacy.refuse("protection", why=f'= "{protection}" is for methods horizontal and vertical')
         privacy.refuse("opener", why=f"{no_use} in which no sums are opened")
     if method not in BASELINES:
-        privacy.refuse("local_trees", why=f"{no_use} in which every party has labels")
+        privacy.refuse("levels", "local_trees", why=f"{no_use} in which every party has labels")
 
 
 def _check_whole_trees(sections: Sections, method: str) -> None:

@@ -13,6 +13,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, run_nodes
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -38,11 +39,13 @@ class Level:
 
 def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
     """Every step of a round; one that only some rounds come to counts for these."""
-    every = sizes.rows * sizes.n_trees
+    every, letters = sizes.rows * sizes.n_trees, plan.method.levels
     for level, (asked, reached, share) in enumerate(zip(trees.asked, trees.reached, trees.rows, strict=True)):
-        if not reached or not sizes.groups:
+        if not reached or not sizes.groups or (letters and letters[level] == ACTIVE_ONLY):
             yield Level(0, 0)
             continue
+        if letters and level and letters[level] != letters[level - 1]:  # both of two siblings are asked for
+            asked, share = 2 * asked, 1.0  # of this level alone
         nodes, rows = max(1, round(asked / reached)), max(1, min(every, ceil(every * share / reached)))
         privacy = plan.method.privacy
         if isinstance(privacy, Lattice):
@@ -73,7 +76,7 @@ def _lattice(plan: Plan, link_mbit: float | None, sizes: Sizes, rows: int, nodes
 def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> RowsPlan:
     """What both sides know of a step; see `protocols.vertical.Asked`."""
     bound, groups = 1 << (plan.params.gradient_bits - 1), sizes.groups * len(plan.answering)
-    most_nodes = sizes.n_trees * plan.params.n_estimators << max(plan.params.max_depth - 1, 0)
+    most_nodes = run_nodes(plan.params, sizes.n_trees, plan.method.levels)
     return RowsPlan(
         rows=rows,
         bounds=(bound, bound),
