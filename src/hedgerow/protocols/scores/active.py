@@ -32,7 +32,7 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What a batch's answers open to, all modulo the plan's prime."""
+    """What a batch's answers open to: scores as they are, since the plan's prime has room for every one."""
 
     scores: Ints
     """Rows x classes."""
@@ -101,7 +101,9 @@ class SealedAsking:
             answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
             for party in wave:
                 batch.open(party, answers[self.layout.names[party]], reasons)
-        return Opened(self._centred(batch.scores), tuple(map(self._centred, batch.reasons)))
+        scores = self._centred(batch.scores)
+        # Two scores may be further apart than the prime has room for; each of them is not.
+        return Opened(scores, tuple(scores - self._centred(scores - lost) for lost in batch.reasons))
 
     def _centred(self, sums: Ints) -> Ints:
         half = self.method.modulus // 2

@@ -4,6 +4,9 @@ A column's contribution to a row's score is the score minus the score that the r
 missing. For a passive party's columns that party answers a second time about the same sealed weights; for the active
 party's own, the row is asked about once more, with the column missing in the weights. Both are answers about the row's
 id, and are counted as such.
+
+Of a passive column that is what its owner's cuts change by themselves. In a tree that several passive parties cut, what
+cuts below one another's change together is no party's alone, and is in no passive column's contribution.
 """
 
 from collections.abc import Callable, Sequence

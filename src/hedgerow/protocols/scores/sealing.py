@@ -45,6 +45,7 @@ class SealedBatch:
         self.came: list[list[dict[int, Ints]]] = [[{} for _ in range(classes)] for _ in names]
         """For each party and class the opened relays to it, by source."""
         self.reasons: list[Ints] = [np.empty((0, n, classes), np.int64) for _ in names]
+        """For each party labels x rows x classes: what sums lose without its columns, modulo the prime."""
 
     def seal(self, party: int) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
         """The sealed weights of a party, and those whose sums go on."""
