@@ -22,8 +22,8 @@ from hedgerow.protocols.scores.signing import begun_hash
 
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
-MOST_ID = 1 << 10
-"""Bytes of an id."""
+MOST_ID = 256
+"""Characters of an id, of four bytes at most."""
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -89,7 +89,7 @@ class ToldSession:
         n = tables.most_rows(self.told.slots)
         plans = [*self._plans(tables.score_table, n).values(), *self._plans(tables.relay_table, n).values()]
         sealed = sum(self.method.privacy.slots_bytes(plan, plan.entries) for plan in plans)
-        return max(MOST_SMALL, sealed + HEADS + n * MOST_ID)
+        return max(MOST_SMALL, sealed + HEADS + n * 4 * MOST_ID)
 
     def read(self, sealed: Sequence[bytes], make: tables.Make, n: int) -> dict[int, SealedSlots]:
         """The sealed tables of n rows, by class; this party may have none of some."""

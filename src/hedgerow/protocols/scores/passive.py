@@ -164,7 +164,7 @@ class Choosing(Shell[Never]):
         Returns the hash of what all are told of it, and the one that is signed.
         """
         plan, n = self.member.agreed_plan, len(request.ids)
-        if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID // 4:
+        if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID:
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has, or by longer ids.")
         if request.batch <= self.batch:
             raise ProtocolError("The active party asks about a batch again, or out of turn; its pads are used up.")

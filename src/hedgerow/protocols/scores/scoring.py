@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.corridor.messages import Key
 from hedgerow.data.table import Table
+from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.candidates import leaves_of
 from hedgerow.model.fixed_scores import FixedScores
@@ -62,6 +63,9 @@ class SealedScores:
         layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
         self.asking = SealedAsking(group, layout, weights, keys, identity, threads)
         for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
+            first, last = ownership_of(model).span(name)
+            if len(ready.reasons) > last - first + 1:
+                raise ProtocolError(f"Party {name!r} would tell contributions of more columns than it has.")
             if ready.least_paths:
                 check_paths(model, name, ready.least_paths, bits=fixed.bits)
         self.columns = part_of(model, ownership_of(model).active).columns
