@@ -707,8 +707,6 @@ class SlotsTold(msgspec.Struct, frozen=True, array_like=True, eq=False):
     relays: I64
     relay_sources: I64
     targets: I64
-    padded: I64
-    """The parties, by number, whose answers of this class open together only."""
 
 
 @message(by=ACTIVE, to=EACH_PASSIVE)

@@ -16,9 +16,9 @@ from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.candidates import reached
 from hedgerow.protocols.scores.layout import Layout
-from hedgerow.protocols.scores.pads import batch_hash
+from hedgerow.protocols.scores.pads import batch_hash, session_hash
 from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
-from hedgerow.protocols.scores.signing import PURPOSE, signed
+from hedgerow.protocols.scores.signing import PURPOSE, begun_hash, signed
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.trees.params import TreeParams
 
@@ -32,7 +32,7 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What a batch's answers open to, all modulo the plan's prime."""
+    """What a batch's answers open to: scores as they are, since the plan's prime has room for every one."""
 
     scores: Ints
     """Rows x classes."""
@@ -71,7 +71,9 @@ class SealedAsking:
             for party, told in zip(self.layout.names, self.layout.told, strict=True)
         }
         ready = self.group.ask(requests, ScoresReady)
-        return KeySession(self.method, name, secret, encoded, tuple(ready[party] for party in self.layout.names))
+        begun = tuple(begun_hash(requests[party]) for party in self.layout.names)
+        said = session_hash(self.group.plan.digest, name, self.keys)
+        return KeySession(self.method, secret, said, begun, tuple(ready[party] for party in self.layout.names))
 
     def renew(self) -> None:
         """Go on with another key."""
@@ -88,18 +90,20 @@ class SealedAsking:
         filled = [slots.filled(sides, self.weights) for slots in self.layout.classes]
         batch, number = SealedBatch(self.session, self.layout, n, filled), self.batch
         self.batch += 1  # whatever becomes of this one, its pads are used up
-        said = batch_hash(self.group.plan.digest, self.session.name, number, ids)
+        said = batch_hash(self.session.said, number, ids)
         for wave in self.layout.waves:
             requests = {}
             for party in wave:
                 tables_of = batch.seal(party)
                 request = AskScores(number, tuple(ids), reasons, *tables_of, b"")
-                signature = self.identity.sign(PURPOSE, signed(said, self.session.public_key, request))
+                signature = self.identity.sign(PURPOSE, signed(said, self.session.begun[party], request))
                 requests[self.layout.names[party]] = msgspec.structs.replace(request, signature=signature)
             answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
             for party in wave:
                 batch.open(party, answers[self.layout.names[party]], reasons)
-        return Opened(self._centred(batch.scores), tuple(map(self._centred, batch.reasons)))
+        scores = self._centred(batch.scores)
+        # Two scores may be further apart than the prime has room for; each of them is not.
+        return Opened(scores, tuple(scores - self._centred(scores - lost) for lost in batch.reasons))
 
     def _centred(self, sums: Ints) -> Ints:
         half = self.method.modulus // 2

@@ -13,17 +13,18 @@ from hedgerow.agreement.options import SealedPrediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginScores, SlotsTold
 from hedgerow.corridor.wire import MOST_SMALL
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.model.score_slots import FRESH, LINK, NEVER
 from hedgerow.privacy.additive import PublicKey, SealedSlots
 from hedgerow.privacy.shapes import SlotsPlan
 from hedgerow.protocols.scores import tables
-from hedgerow.protocols.scores.pads import ScorePads, uniform
+from hedgerow.protocols.scores.pads import ScorePads, session_hash, uniform
+from hedgerow.protocols.scores.signing import begun_hash
 
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
-MOST_ID = 1 << 10
-"""Bytes of an id."""
+MOST_ID = 256
+"""Characters of an id, of four bytes at most."""
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -40,6 +41,10 @@ class ToldSession:
     own_secrets: Mapping[int, bytes]
     """What it shares with each of the others."""
     public: PublicKey
+    said: bytes
+    """The hash of what all parties are told alike."""
+    begun: bytes
+    """The hash of all that this party was told."""
 
     @classmethod
     def of(
@@ -47,7 +52,8 @@ class ToldSession:
     ) -> "ToldSession":
         """From what the active party said; a key that is malformed is refused."""
         public = cipher_of(plan).read_public_key(told.public_key, threads)
-        return cls(sealed_method(plan), told, number, own_secrets, public)
+        said = session_hash(plan.digest, told.session, told.keys)
+        return cls(sealed_method(plan), told, number, own_secrets, public, said, begun_hash(told))
 
     def check(self, cuts: int) -> None:
         """Refuse slots of other than so many own cuts, or relays from or to parties that are not asked."""
@@ -55,10 +61,17 @@ class ToldSession:
             raise ProtocolError("The active party's slots are not of as many classes as the plan has scores.")
         for told in self.told.slots:
             self._check(told, cuts)
+        if tables.row_entries(self.told.slots) > tables.MOST_ENTRIES:
+            raise ProtocolError(f"The active party's slots are more than {tables.MOST_ENTRIES:,} a row.")
+        try:
+            self.room(1)
+        except ParameterError as error:
+            raise ProtocolError(f"The plan's modulus or the slots cannot be used. {error}") from None
 
     def _check(self, told: SlotsTold, cuts: int) -> None:
         others, groups, width = {*self.own_secrets}, len(told.targets), len(told.relays) // max(len(told.targets), 1)
-        ends = np.concatenate([told.entries, told.shared, told.relays[told.relays != NEVER]])
+        ends = np.concatenate([told.entries, told.shared, told.relays])
+        ends = ends[ends != NEVER]
         sources = np.concatenate([told.sources, told.relay_sources])
         sources = np.sort(sources[sources != FRESH])
         counted = [party * LINK + i for party, n in sorted(tables.come_from(told).items()) for i in range(n)]
@@ -66,7 +79,6 @@ class ToldSession:
         fits = fits and len(told.sources) == len(told.entries) and sources.tolist() == counted
         fits = fits and bool(((ends >= 0) & (ends < 2 * cuts)).all())
         fits = fits and {*(sources // LINK).tolist(), *told.targets.tolist()} <= others
-        fits = fits and {*told.padded.tolist()} <= {self.number, *others}
         if not fits:
             raise ProtocolError(
                 "The active party's slots are not of this party's cuts, or name parties that are not asked."
@@ -78,7 +90,7 @@ class ToldSession:
         n = tables.most_rows(self.told.slots)
         plans = [*self._plans(tables.score_table, n).values(), *self._plans(tables.relay_table, n).values()]
         sealed = sum(self.method.privacy.slots_bytes(plan, plan.entries) for plan in plans)
-        return max(MOST_SMALL, sealed + HEADS + n * MOST_ID)
+        return max(MOST_SMALL, sealed + HEADS + n * 4 * MOST_ID)
 
     def read(self, sealed: Sequence[bytes], make: tables.Make, n: int) -> dict[int, SealedSlots]:
         """The sealed tables of n rows, by class; this party may have none of some."""
@@ -92,12 +104,14 @@ class ToldSession:
         """Bits that one answer about one of n ids can carry; those of its relays together; and how many scores it has.
 
         A relay's sums are uniform under pads that the active party lacks, so that what it could read in them is what an
-        answer has room for beside the sum.
+        answer has room for beside the sum. What they tell is in the one sum of all parties that opens: a class of which
+        this party has only relays is a score too.
         """
         cipher, whole = self.method.privacy, math.log2(self.method.modulus)
         scores, relays = (self._plans(make, n).values() for make in (tables.score_table, tables.relay_table))
         beside = sum(plan.rows // n * (cipher.slots_room(plan) - whole) for plan in relays)
-        return max(map(cipher.slots_room, (*scores, *relays)), default=0.0), beside, len(scores)
+        telling = sum(map(tables.tells, self.told.slots))
+        return max(map(cipher.slots_room, (*scores, *relays)), default=0.0), beside, telling
 
     def _plans(self, make: tables.Make, n: int) -> dict[int, SlotsPlan]:
         found = {score: make(told, n, self.method.modulus) for score, told in enumerate(self.told.slots)}
@@ -133,7 +147,7 @@ class ChosenBatch:
         """Each row's sealed sum of one class, with what makes all parties' sums add up to the score."""
         told, n = self.session.told.slots[score], len(self.sides)
         choice = _choice(told, self.sides)
-        pad = self.pads.between(told.padded.tolist(), score, n)
+        pad = self.pads.between(score, n)
         pad -= _taken(told.sources, choice, self.pads.come(tables.come_from(told), score, n))
         return self._answer(table, choice, pad + self.blur[:, score])
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from hedgerow.corridor.messages import SlotsTold
 from hedgerow.model.model import Model
 from hedgerow.model.part import Part
@@ -30,11 +28,7 @@ class Layout:
     def of(cls, model: Model, names: Sequence[str], scores: int) -> "Layout":
         """The layout of a model with so many scores a row, where these parties are asked."""
         classes = tuple(ClassSlots(model, number, names) for number in range(scores))
-        padded = [[p for p, own in enumerate(c.parties) if len(own.entries) + len(own.shared)] for c in classes]
-        told = tuple(
-            tuple(_told(c.parties[party], whom) for c, whom in zip(classes, padded, strict=True))
-            for party in range(len(names))
-        )
+        told = tuple(tuple(_told(c.parties, party) for c in classes) for party in range(len(names)))
         return cls(tuple(names), known_part(model, names), classes, told, _waves(told))
 
     @property
@@ -43,16 +37,13 @@ class Layout:
         return min((tables.most_rows(told) for told in self.told), default=tables.MOST_ROWS)
 
 
-def _told(own: PartySlots, padded: Sequence[int]) -> SlotsTold:
-    return SlotsTold(
-        own.entries,
-        own.sources,
-        own.shared,
-        own.relays.reshape(-1),
-        own.relay_sources.reshape(-1),
-        own.targets,
-        np.array(padded, np.int64),
+def _told(parties: Sequence[PartySlots], party: int) -> SlotsTold:
+    """One party's slots of a class; if any has some, all answer, since pads cancel among all."""
+    own = parties[party]
+    told = SlotsTold(
+        own.entries, own.sources, own.shared, own.relays.reshape(-1), own.relay_sources.reshape(-1), own.targets
     )
+    return tables.filled(told) if any(len(each.entries) + len(each.shared) for each in parties) else told
 
 
 def _waves(told: Sequence[Sequence[SlotsTold]]) -> tuple[tuple[int, ...], ...]:

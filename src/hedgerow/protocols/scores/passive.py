@@ -1,6 +1,6 @@
 """A passive party's side of a sealed prediction: it chooses among sealed weights, and is told nothing of them.
 
-the folder has the conversation.
+The folder has the conversation.
 
 Sees in the clear.  The ids of the rows that are predicted; which of its cuts have a slot, and which of these weights
                     go on to which party.
@@ -21,11 +21,13 @@ from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.errors import PolicyError, ProtocolError
 from hedgerow.model.candidates import own_rows, reached
 from hedgerow.model.score_paths import check_own_cuts
+from hedgerow.model.score_slots import NEVER
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.passive import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, blurred, sealed_method
-from hedgerow.protocols.scores.signing import check_signed
+from hedgerow.protocols.scores.pads import batch_hash
+from hedgerow.protocols.scores.signing import check_signed, signed
 from hedgerow.protocols.session.shell import Shell
 
 SESSION_BYTES = 32
@@ -68,8 +70,9 @@ class Choosing(Shell[Never]):
         self.member, self.expected = Membership(own.name, own.policy, own.identity), expected
         self.rows = OwnRows(own)
         by_node = np.lexsort((own.part.node, own.part.tree))
-        self.ends = np.append(np.stack([2 * by_node, 2 * by_node + 1], axis=1).reshape(-1), 2 * len(by_node))
-        """Own ends in the order in which they are told; the last is one that no row comes out of."""
+        own_ends, never = np.stack([2 * by_node, 2 * by_node + 1], axis=1).reshape(-1), 2 * len(by_node)
+        self.ends = np.append(own_ends, [never] * -NEVER)
+        """Own ends in the order in which they are told; behind them, where `NEVER` is, one no row comes out of."""
         self.reasons = reason_groups(own)
         """Groups of own columns whose contributions may be told, each by a label."""
         self.certificate = b""
@@ -110,6 +113,8 @@ class Choosing(Shell[Never]):
         """What becomes known: that this party agrees to the slots."""
         plan = self.member.agreed_plan
         names = [key.name for key in request.keys]
+        if not set(names) <= set(plan.answering):
+            raise ProtocolError("The active party names a party that is not to be asked, maybe itself, to share pads.")
         secrets = self.member.meet_some(request.keys)
         numbered = {number: secrets[name] for number, name in enumerate(names) if name != self.own.name}
         session = ToldSession.of(plan, request, names.index(self.own.name), numbered, self.threads)
@@ -127,7 +132,7 @@ class Choosing(Shell[Never]):
         session, n = self.session, len(request.ids)
         if session is None:
             raise self.refusal(request)
-        said = self._check(session, request)
+        said, asked = self._check(session, request)
         reasons = self._reasons(session, request.reasons)
         weights = session.read(request.sealed_weights, tables.score_table, n)
         relays = session.read(request.sealed_relays, tables.relay_table, n)
@@ -144,32 +149,40 @@ class Choosing(Shell[Never]):
             other = ChosenBatch(session, said, self._sides(without), blur)
             told += [other.own_part(score, table) for score, table in weights.items()]
         self.n_asked += n
-        self.log.note("scores told", rows=n, scores=len(scores), relays=len(gone), reasons=len(told))
+        told_of = {"rows": n, "scores": len(scores), "relays": len(gone), "reasons": len(told)}
+        self.log.note("scores told", **told_of, asked=asked.hex(), signature=request.signature.hex())
         return m.Scores(tuple(scores), tuple(gone), tuple(told))
 
     def _reasons(self, session: ToldSession, asked: bool) -> list[list[int]]:
         """Own columns that are taken as missing, in one answer after the other; none of them, for the own part."""
         if not asked or not self.reasons:
             return []
-        first: list[list[int]] = [[]] if tables.asks_own_part(session.told.slots) else []
+        first: list[list[int]] = [[]] if session.own_secrets else []  # where the score has others' parts in it
         return first + [list(columns) for _, columns in self.reasons]
 
-    def _check(self, session: ToldSession, request: m.AskScores) -> bytes:
-        """Refuse a batch that is too large, comes again, or is not signed; the hash of what was told of it."""
+    def _check(self, session: ToldSession, request: m.AskScores) -> tuple[bytes, bytes]:
+        """Refuse a batch that is too large, comes again, or is not signed.
+
+        Returns the hash of what all are told of it, and the one that is signed.
+        """
         plan, n = self.member.agreed_plan, len(request.ids)
-        if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID // 4:
+        if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID:
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has, or by longer ids.")
         if request.batch <= self.batch:
             raise ProtocolError("The active party asks about a batch again, or out of turn; its pads are used up.")
         self.batch = request.batch
-        return check_signed(plan, self.certificate, session.told, request)
+        said = batch_hash(session.said, request.batch, request.ids)
+        asked = signed(said, session.begun, request)
+        check_signed(plan, self.certificate, asked, request)
+        return said, asked
 
     def _count(self, session: ToldSession, ids: Sequence[str], times: int) -> None:
         """Count what is about to be told of these ids, so many answers for each score; refused if it is too much."""
         room, beside, scores = session.room(len(ids))
         self.own.policy.check_sealed(room)
-        answers = max(times * scores, 1)
-        self.answers.charge(self.part.model, ids, answers, (times * scores * room + beside) / answers)
+        if scores:
+            answers = times * scores
+            self.answers.charge(self.part.model, ids, answers, room + beside / answers)
 
     def _sides(self, own: NDArray[np.float32]) -> Bools:
         """Where rows come out of own cuts, in the order in which ends are told, and a last where none does."""

@@ -4,6 +4,9 @@ A column's contribution to a row's score is the score minus the score that the r
 missing. For a passive party's columns that party answers a second time about the same sealed weights; for the active
 party's own, the row is asked about once more, with the column missing in the weights. Both are answers about the row's
 id, and are counted as such.
+
+Of a passive column that is what its owner's cuts change by themselves. In a tree that several passive parties cut, what
+cuts below one another's change together is no party's alone, and is in no passive column's contribution.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.corridor.messages import Key
 from hedgerow.data.table import Table
+from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.candidates import leaves_of
 from hedgerow.model.fixed_scores import FixedScores
@@ -59,6 +63,9 @@ class SealedScores:
         layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
         self.asking = SealedAsking(group, layout, weights, keys, identity, threads)
         for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
+            first, last = ownership_of(model).span(name)
+            if len(ready.reasons) > last - first + 1:
+                raise ProtocolError(f"Party {name!r} would tell contributions of more columns than it has.")
             if ready.least_paths:
                 check_paths(model, name, ready.least_paths, bits=fixed.bits)
         self.columns = part_of(model, ownership_of(model).active).columns

@@ -24,9 +24,11 @@ class KeySession:
     """A key, and what the parties were told with it."""
 
     method: SealedPrediction
-    name: bytes
     secret: SecretKey
-    public_key: bytes
+    said: bytes
+    """The hash of what all parties were told."""
+    begun: tuple[bytes, ...]
+    """The hash of what each party was told."""
     ready: tuple[ScoresReady, ...]
     """What each party says of what it lets be told."""
 
@@ -43,6 +45,7 @@ class SealedBatch:
         self.came: list[list[dict[int, Ints]]] = [[{} for _ in range(classes)] for _ in names]
         """For each party and class the opened relays to it, by source."""
         self.reasons: list[Ints] = [np.empty((0, n, classes), np.int64) for _ in names]
+        """For each party labels x rows x classes: what sums lose without its columns, modulo the prime."""
 
     def seal(self, party: int) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
         """The sealed weights of a party, and those whose sums go on."""
@@ -51,7 +54,9 @@ class SealedBatch:
             came = self.came[party][score]
             plan = tables.score_table(told, self.n, self.modulus)
             if plan is not None:
-                entries, shared = own.entries(party, came), own.shared(party)
+                entries, shared = np.zeros((self.n, len(told.entries)), np.int64), own.shared(party)
+                given = own.entries(party, came)
+                entries[:, : given.shape[1]] = given  # what is left is a slot for pads alone
                 if not plan.shared:
                     entries = np.concatenate([entries, np.tile(shared, (self.n, 1))], axis=1)
                 weights.append(self._sealed(entries, shared if plan.shared else None, plan))
@@ -81,7 +86,7 @@ class SealedBatch:
         scored = [k for k, own in enumerate(told) if len(own.entries) + len(own.shared)]
         relayed = [k for k, own in enumerate(told) if len(own.targets)]
         labels = len(self.session.ready[party].reasons) if reasons else 0
-        own_part = labels > 0 and tables.asks_own_part(told)
+        own_part = labels > 0 and len(self.layout.names) > 1
         n_reasons = labels + own_part
         sizes = (len(answer.sealed_scores), len(answer.sealed_relays), len(answer.sealed_reasons))
         if sizes != (len(scored), len(relayed), n_reasons * len(scored)):

@@ -1,31 +1,40 @@
 """What the active party signs of a sealed prediction, so that nobody can deny later what was asked.
 
-The signature is over the plan, the session and its public key, the batch's number, the ids and the sealed weights, as
-the party received them: an auditor can demand that the active party opens what it sealed.
+The signature is over the plan, all that the party was told at the beginning (its slots, the public key, who is asked),
+the batch's number, the ids and the sealed weights, as the party received them. It is kept in the party's audit log: an
+auditor can demand that the active party shows what it signed, and opens what it sealed.
 """
 
 import hashlib
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskScores, BeginScores
-from hedgerow.identity.identity import verify
-from hedgerow.protocols.scores.pads import batch_hash
+from hedgerow.corridor.wire import encode
+from hedgerow.errors import IdentityError
+from hedgerow.identity.identity import fingerprint, verify
 
 PURPOSE = "scores"
 """What these signatures are for; one for another purpose does not pass as such."""
 
 
-def signed(said: bytes, public_key: bytes, request: AskScores) -> bytes:
-    """The bytes that are signed; `said` is the batch's hash (`pads.batch_hash`)."""
-    told = hashlib.sha256(said + hashlib.sha256(public_key).digest() + bytes([request.reasons]))
-    for table in (*request.sealed_weights, *request.sealed_relays):
-        told.update(hashlib.sha256(table).digest())
+def begun_hash(told: BeginScores) -> bytes:
+    """The hash of all that one party was told at the beginning."""
+    return hashlib.sha256(encode(told)).digest()
+
+
+def signed(said: bytes, begun: bytes, request: AskScores) -> bytes:
+    """The bytes that are signed; `said` is the batch's hash (`pads.batch_hash`), `begun` the beginning's."""
+    told = hashlib.sha256(said + begun + bytes([request.reasons]))
+    for sealed in (request.sealed_weights, request.sealed_relays):
+        told.update(len(sealed).to_bytes(8, "little"))
+        for table in sealed:
+            told.update(hashlib.sha256(table).digest())
     return told.digest()
 
 
-def check_signed(plan: Plan, certificate: bytes, told: BeginScores, request: AskScores) -> bytes:
-    """Refuse a request that the active party has not signed; returns the hash of what was told of the batch."""
-    said = batch_hash(plan.digest, told.session, request.batch, request.ids)
+def check_signed(plan: Plan, certificate: bytes, asked: bytes, request: AskScores) -> None:
+    """Refuse a request that the active party, whose certificate the plan names, has not signed."""
     if plan.coordinator:  # in one process nobody is deceived
-        verify(certificate, PURPOSE, signed(said, told.public_key, request), request.signature)
-    return said
+        if fingerprint(certificate) != plan.coordinator:
+            raise IdentityError("The certificate that scores are signed with is not the one the plan names.")
+        verify(certificate, PURPOSE, asked, request.signature)

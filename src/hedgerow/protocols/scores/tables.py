@@ -6,11 +6,12 @@ prime of the plan.
 
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import SlotsTold
-from hedgerow.model.score_slots import FRESH, LINK
+from hedgerow.model.score_slots import FRESH, LINK, NEVER
 from hedgerow.privacy.shapes import SlotsPlan
 
 Ints = NDArray[np.int64]
@@ -23,7 +24,7 @@ LIFETIME_SUMS = 10**9
 MOST_ROWS = 1 << 14
 """Rows of a batch."""
 MOST_ENTRIES = 1 << 22
-"""Weights of a batch's rows in one table: some 60 MB in lattice ciphertexts."""
+"""Weights of a batch's rows in all tables of a party: some 60 MB in lattice ciphertexts."""
 TOGETHER = 4096
 """Weights that a ciphertext holds: if the shared ones fill no further ciphertext as a row's own, they are sealed so."""
 
@@ -71,12 +72,23 @@ def come_from(told: SlotsTold) -> dict[int, int]:
     return dict(zip(party.tolist(), n.tolist(), strict=True))
 
 
-def asks_own_part(slots: tuple[SlotsTold, ...]) -> bool:
-    """Whether reasons need the party's own part of a score beside it: where the score has others' parts in it."""
-    return any(len(told.padded) > 1 or bool((told.sources != FRESH).any()) for told in slots)
+def filled(told: SlotsTold) -> SlotsTold:
+    """Slots of a party that has none of a class of which others have: one that no row chooses, for its pads."""
+    if len(told.entries) + len(told.shared):
+        return told
+    return msgspec.structs.replace(told, entries=np.array([NEVER]), sources=np.array([FRESH]))
+
+
+def tells(told: SlotsTold) -> bool:
+    """Whether an answer of this class depends on rows: some own end has a slot, or a weight that goes on."""
+    return bool((np.concatenate([told.entries, told.shared, told.relays]) != NEVER).any())
+
+
+def row_entries(slots: tuple[SlotsTold, ...]) -> int:
+    """Weights of one row in all tables of a party."""
+    return sum(len(told.entries) + len(told.shared) + len(told.relays) for told in slots)
 
 
 def most_rows(slots: tuple[SlotsTold, ...]) -> int:
     """How many rows a batch has at most, so that its tables stay small."""
-    widest = max((max(len(t.entries) + len(t.shared), len(t.relays), 1) for t in slots), default=1)
-    return max(1, min(MOST_ROWS, MOST_ENTRIES // widest))
+    return max(1, min(MOST_ROWS, MOST_ENTRIES // max(1, row_entries(slots))))

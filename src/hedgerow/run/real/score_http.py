@@ -25,6 +25,10 @@ from hedgerow.run.real.score_requests import ScoreDesk, ScoreRequest, prediction
 
 MOST_BODY = 1 << 24
 MOST_ROWS = 4096
+BODY = ("Content-Length", "Transfer-Encoding")
+"""Headers of a request that has a body."""
+CODES = ((PartyLost, 503), (ProtocolError, 403), (RunError, 500))
+"""What a client is told of errors; of any other, that its request was wrong."""
 QUIET_SECONDS = 60.0
 """After which a connection without a request is closed."""
 
@@ -81,7 +85,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self._let_in():
-            self._reply(200, self.server.counters.told()) if self.path == "/health" else self._nowhere()
+            last = any(name in self.headers for name in BODY)  # it would be read as the next request
+            self._reply(200, self.server.counters.told(), last) if self.path == "/health" else self._nowhere()
 
     def do_POST(self) -> None:
         if not self._let_in():
@@ -93,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             told, n = self._scored(self._body())
         except HedgerowError as error:
             self.server.counters.add(refused=1)
-            code = 503 if isinstance(error, PartyLost) else 403 if isinstance(error, ProtocolError) else 400
+            code = next((code for kind, code in CODES if isinstance(error, kind)), 400)
             self._reply(code, {"error": str(error)}, last=isinstance(error, _Unread))
             return
         self.server.counters.add(requests=1, rows=n)
@@ -109,9 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
         return False
 
     def _body(self) -> ScoreBody:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or not 0 < int(length) <= MOST_BODY:
-            raise _Unread(f"A request has a body of 1 to {MOST_BODY:,} bytes, and says how many.")
+        told = [value for name in BODY for value in self.headers.get_all(name, [])]
+        length = told[0] if len(told) == 1 and "Transfer-Encoding" not in self.headers else ""
+        if not (length.isascii() and length.isdecimal() and len(length) < 10 and 0 < int(length) <= MOST_BODY):
+            raise _Unread(f"A request has a body of 1 to {MOST_BODY:,} bytes, and says once how many.")
         try:
             body = msgspec.json.decode(self.rfile.read(int(length)), type=ScoreBody)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -137,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         return told, len(body.rows)
 
     def _nowhere(self) -> None:
-        self._reply(404, {"error": "There is GET /health and POST /score, and nothing else."})
+        self._reply(404, {"error": "There is GET /health and POST /score, and nothing else."}, last=True)
 
     def _reply(self, code: int, told: dict[str, Any], last: bool = False) -> None:
         """Answer; after the last nothing more is read, since what the client sent may still be on its way."""
@@ -181,6 +187,8 @@ def token_in(path: Path) -> str:
         token = path.read_text().strip()
     except OSError as error:
         raise RunError(f"Cannot use the token file {path}: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise RunError(f"The token in {path} is no text; remove the file, and a new one is made.") from None
     if len(token) < 16:
         raise RunError(f"The token in {path} is too short; remove the file, and a new one is made.")
     return token

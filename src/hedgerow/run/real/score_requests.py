@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, HedgerowError, ProtocolError
+from hedgerow.errors import DataError, HedgerowError, ProtocolError, RunError
 from hedgerow.model.model import Model
+from hedgerow.protocols.scores.choices import MOST_ID
 from hedgerow.protocols.scores.scoring import Reason
 from hedgerow.run.real.rejoin import Scoring
 
@@ -84,10 +85,10 @@ class ScoreDesk:
                     self._settle([one])
             else:
                 together[0].answer.set_exception(error)
-        except BaseException as error:
+        except Exception as error:  # whoever waits is told, and the next request is answered
+            met = RunError(f"The active party met an error in its own program ({type(error).__name__}).")
             for one in together:
-                one.answer.set_exception(error)
-            raise
+                one.answer.set_exception(met)
         else:
             for one, scores in zip(together, found, strict=True):
                 one.answer.set_result(scores)
@@ -120,7 +121,12 @@ def table_of(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> Table
             raise DataError(f"Row {i} has {strange[0]!r}, which is no column of the model; leave it out.")
         if not isinstance(row.get("id"), str | int) or isinstance(row["id"], bool):
             raise DataError(f'Row {i} has no "id"; give it as text or as a whole number.')
-        ids.append(str(row["id"]))
+        if isinstance(row["id"], int) and abs(row["id"]) >= 1 << 64:  # of which JSON may have thousands of digits
+            raise DataError(f'The "id" of row {i} is too large a number; give it as text.')
+        text = str(row["id"])
+        if len(text) > MOST_ID or text.endswith("\0"):
+            raise DataError(f'The "id" of row {i} is longer than {MOST_ID} characters, or ends in a zero byte.')
+        ids.append(text)
         for j, column in enumerate(columns):
             values[i, j] = _cell(i, column, row.get(column.name))
     return Table(tuple(columns), values, ids=np.array(ids))
