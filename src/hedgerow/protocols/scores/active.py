@@ -18,7 +18,7 @@ from hedgerow.model.candidates import reached
 from hedgerow.protocols.scores.layout import Layout
 from hedgerow.protocols.scores.pads import batch_hash
 from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
-from hedgerow.protocols.scores.signing import PURPOSE, signed
+from hedgerow.protocols.scores.signing import PURPOSE, key_hash, signed
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.trees.params import TreeParams
 
@@ -70,8 +70,9 @@ class SealedAsking:
             party: BeginScores(name, self.keys, told, encoded)
             for party, told in zip(self.layout.names, self.layout.told, strict=True)
         }
-        ready = self.group.ask(requests, ScoresReady)
-        return KeySession(self.method, name, secret, encoded, tuple(ready[party] for party in self.layout.names))
+        answers = self.group.ask(requests, ScoresReady)
+        ready = tuple(answers[party] for party in self.layout.names)
+        return KeySession(self.method, name, secret, key_hash(encoded), ready)
 
     def renew(self) -> None:
         """Go on with another key."""
@@ -94,7 +95,7 @@ class SealedAsking:
             for party in wave:
                 tables_of = batch.seal(party)
                 request = AskScores(number, tuple(ids), reasons, *tables_of, b"")
-                signature = self.identity.sign(PURPOSE, signed(said, self.session.public_key, request))
+                signature = self.identity.sign(PURPOSE, signed(said, self.session.key_hash, request))
                 requests[self.layout.names[party]] = msgspec.structs.replace(request, signature=signature)
             answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
             for party in wave:

@@ -18,6 +18,7 @@ from hedgerow.privacy.additive import PublicKey, SealedSlots
 from hedgerow.privacy.shapes import SlotsPlan
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.pads import ScorePads
+from hedgerow.protocols.scores.signing import key_hash
 
 HEADS = 1 << 16
 """Bytes of a request beside its tables and ids."""
@@ -39,6 +40,8 @@ class ToldSession:
     own_secrets: Mapping[int, bytes]
     """What it shares with each of the others."""
     public: PublicKey
+    key_hash: bytes
+    """Of that key, for signatures."""
 
     @classmethod
     def of(
@@ -46,7 +49,7 @@ class ToldSession:
     ) -> "ToldSession":
         """From what the active party said; a key that is malformed is refused."""
         public = cipher_of(plan).read_public_key(told.public_key, threads)
-        return cls(sealed_method(plan), told, number, own_secrets, public)
+        return cls(sealed_method(plan), told, number, own_secrets, public, key_hash(told.public_key))
 
     def check(self, cuts: int) -> None:
         """Refuse slots of other than so many own cuts, or relays from or to parties that are not asked."""

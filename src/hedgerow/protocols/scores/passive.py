@@ -160,7 +160,7 @@ class Choosing(Shell[Never]):
         if request.batch <= self.batch:
             raise ProtocolError("The active party asks about a batch again, or out of turn; its pads are used up.")
         self.batch = request.batch
-        return check_signed(plan, self.certificate, session.told, request)
+        return check_signed(plan, self.certificate, session.told.session, session.key_hash, request)
 
     def _count(self, session: ToldSession, ids: Sequence[str], times: int) -> None:
         """Count what is about to be told of these ids, so many answers for each score; refused if it is too much."""

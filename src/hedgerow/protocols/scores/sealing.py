@@ -26,7 +26,8 @@ class KeySession:
     method: SealedPrediction
     name: bytes
     secret: SecretKey
-    public_key: bytes
+    key_hash: bytes
+    """Of the public key, for signatures."""
     ready: tuple[ScoresReady, ...]
     """What each party says of what it lets be told."""
 
