@@ -22,6 +22,12 @@ from benchmarks import (
     horizontal_tables,
     horizontal_time,
     pooled,
+    sealed_link,
+    sealed_memory,
+    sealed_paillier,
+    sealed_sweep,
+    sealed_tables,
+    sealed_warm,
     vertical_bins,
     vertical_labels,
     vertical_size,
@@ -33,6 +39,7 @@ from benchmarks.horizontal_rows import print_sheets
 from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
 from benchmarks.machine import describe_machine
 from benchmarks.rows import Row, all_ok, print_table
+from benchmarks.sealed_sets import EVERY as SEALED_SETS
 from benchmarks.seats import SEATS, can_sit
 from benchmarks.sets import SETS
 from benchmarks.settings import Request, Settings
@@ -109,6 +116,17 @@ BENCHMARKS = {
             for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
         },
     },
+    "sealed": {
+        name: Part(f"sealed{title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
+        for name, title, part, show in (
+            ("tables", "", sealed_tables, print_sheets),
+            ("sweep", "", sealed_sweep, print_sheets),
+            ("link", "", sealed_link, print_sheets),
+            ("paillier", ": lattice encryption beside Paillier", sealed_paillier, print_table),
+            ("warm", ": a service on loopback", sealed_warm, print_table),
+            ("memory", ": peak memory", sealed_memory, print_table),
+        )
+    },
     "gradient_bits": {
         "all": Part(
             "gradient bits beside full precision",
@@ -149,9 +167,8 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    options.add_argument(
-        "--sets", metavar="A,B", help=f"of: {', '.join([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES])}"
-    )
+    known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
+    options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")
     options.add_argument("--threads", type=positive, default=2, metavar="N")

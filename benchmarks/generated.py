@@ -1,4 +1,7 @@
-"""A generated table with the vices of real ones: skew, ties, missing values, idle columns, noisy labels."""
+"""Generated tables: one with the vices of real ones, and one of applicants for credit, whose columns each say a little.
+
+The vices: skew, ties, missing values, idle columns, noisy labels.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,3 +45,32 @@ def disfigure(chunk: NDArray[np.float32], rng: np.random.Generator) -> NDArray[n
     for column, share in MISSING.items():
         chunk[rng.random(len(chunk), dtype=np.float32) < share, column] = np.nan
     return chunk
+
+
+APPLICANT_COLUMNS = 113
+ACTIVE_COLUMNS = 5
+"""Those at the front of an applicant's, in products with which others have a say too."""
+
+
+def generate_applicants(rows: int, columns: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Applicants and whether they failed to pay; filled a chunk at a time, and weak signal in all columns."""
+    X = np.empty((rows, columns), dtype=np.float32)
+    y = np.empty(rows, dtype=np.int64)
+    for start in range(0, rows, CHUNK):
+        rng = np.random.default_rng([seed, start])
+        chunk = rng.standard_normal((min(CHUNK, rows - start), columns), dtype=np.float32)
+        y[start : start + CHUNK] = label_applicants(chunk, rng)
+        X[start : start + CHUNK] = chunk
+    return X, y
+
+
+def label_applicants(chunk: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Labels of which the first columns say most, the others less and less, and products of both something."""
+    columns = chunk.shape[1]
+    signs = np.where(np.random.default_rng(0).random(APPLICANT_COLUMNS) < 0.5, -1, 1)[:columns]
+    weights = (signs * 0.35 / np.sqrt(1 + np.arange(columns) / ACTIVE_COLUMNS)).astype(np.float32)
+    score = chunk @ weights - 1.5
+    for j in range(ACTIVE_COLUMNS, min(columns, 3 * ACTIVE_COLUMNS)):
+        score += 0.15 * (chunk[:, j % ACTIVE_COLUMNS] > 0) * chunk[:, j]
+    drawn: NDArray[np.bool_] = rng.random(len(chunk), dtype=np.float32) < 1 / (1 + np.exp(-score))
+    return drawn

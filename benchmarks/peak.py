@@ -41,13 +41,13 @@ def high_water_mib() -> float:
     return _status_mib("VmHWM:")
 
 
-def resident_mib() -> float:
-    """The resident memory of this process."""
-    return _status_mib("VmRSS:")
+def resident_mib(process: int | None = None) -> float:
+    """The resident memory of a process, by its number; of this one if not said."""
+    return _status_mib("VmRSS:", process)
 
 
-def _status_mib(field: str) -> float:
-    status = Path("/proc/self/status").read_text().splitlines()
+def _status_mib(field: str, process: int | None = None) -> float:
+    status = Path(f"/proc/{process or 'self'}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
 
 

@@ -73,14 +73,19 @@ def load_cod_rna() -> Split:
     return quartered(X.toarray(), y)
 
 
-def load_csv(file: str, label: str) -> Split:
-    """A CSV file; its first column numbers the rows and is no feature."""
+def read_csv(file: str, label: str) -> tuple[Any, Any]:
+    """The table and labels of a CSV file; its first column numbers the rows and is no feature."""
     import pandas as pd
 
     frame = pd.read_csv(data_folder() / file)
     frame = frame.drop(columns=frame.columns[0])
     y = frame.pop(label).to_numpy(dtype=np.int64)
-    return quartered(np.ascontiguousarray(frame.to_numpy(dtype=np.float32)), y)
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float32)), y
+
+
+def load_csv(file: str, label: str) -> Split:
+    """A CSV file, a quarter of whose rows are there to test on."""
+    return quartered(*read_csv(file, label))
 
 
 def load_mnist() -> Split:
@@ -97,14 +102,15 @@ def load_generated(rows: int, test_rows: int) -> Split:
 
 
 CREDIT1, CREDIT2 = "credit1_uci_default.csv.gz", "credit2_give_me_some_credit.csv.gz"
+DEFAULT1, DEFAULT2 = "default.payment.next.month", "SeriousDlqin2yrs"
 
 SETS = {
     each.name: each
     for each in (
         DataSet("a9a", load_a9a, ("a9a.libsvm.gz", "a9a.t.libsvm.gz")),
         DataSet("cod-rna", load_cod_rna, ("cod-rna.libsvm.gz",)),
-        DataSet("credit1", partial(load_csv, CREDIT1, "default.payment.next.month"), (CREDIT1,)),
-        DataSet("credit2", partial(load_csv, CREDIT2, "SeriousDlqin2yrs"), (CREDIT2,)),
+        DataSet("credit1", partial(load_csv, CREDIT1, DEFAULT1), (CREDIT1,)),
+        DataSet("credit2", partial(load_csv, CREDIT2, DEFAULT2), (CREDIT2,)),
         DataSet("mnist", load_mnist, ("mnist.npz",)),
         DataSet("generated-300k", partial(load_generated, 300_000, 30_000)),
         DataSet("generated-5m", partial(load_generated, 5_000_000, 500_000)),

@@ -68,6 +68,21 @@ class _Entry:
     source: int = FRESH
 
 
+class _Entries:
+    """Entries in order, as arrays."""
+
+    def __init__(self, entries: Sequence[_Entry]) -> None:
+        self.ends: Ints = np.array([entry.end for entry in entries], np.int64)
+        self.sources: Ints = np.array([entry.source for entry in entries], np.int64)
+        self.fresh = np.flatnonzero(self.sources == FRESH)
+        self.nodes: Ints = np.array([entry.node for entry in entries], np.int64)[self.fresh]
+        """Those of fresh entries."""
+        self.come = np.flatnonzero(self.sources != FRESH)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+
 class ClassSlots:
     """The slots of one class's trees, as the active party lays them out and fills them."""
 
@@ -90,9 +105,9 @@ class ClassSlots:
                     own = (party, 2 * cut + 1 - int(self._default[node]))
                     first, *after = sorted([own, *(other for other in others if other[1] >= 0)])
                     come[first[0]].append((_Entry(first[1], node), tuple(after)))
-        self._finals: list[list[_Entry]] = []
-        self._shared: list[list[_Entry]] = []
-        self._relays: list[list[list[_Entry]]] = []
+        self._finals: list[_Entries] = []
+        self._shared: list[_Entries] = []
+        self._relays: list[list[_Entries]] = []
         self.parties = [self._party(party, come) for party in range(len(cuts))]
         """What each party is told."""
 
@@ -109,13 +124,13 @@ class ClassSlots:
 
     def _party(self, party: int, come: list[list[tuple[_Entry, Above]]]) -> PartySlots:
         own = [entry for entry, after in come[party] if not after]
-        self._shared.append([entry for entry in own if self._alike(entry)])
-        self._finals.append([entry for entry in own if not self._alike(entry)])
+        self._shared.append(_Entries([entry for entry in own if self._alike(entry)]))
+        self._finals.append(_Entries([entry for entry in own if not self._alike(entry)]))
         groups: dict[Above, list[_Entry]] = {}
         for entry, after in come[party]:
             if after:
                 groups.setdefault(after, []).append(entry)
-        self._relays.append(list(groups.values()))
+        self._relays.append([_Entries(group) for group in groups.values()])
         sent = dict.fromkeys(range(len(come)), 0)
         for after in groups:
             to, end = after[0]
@@ -123,9 +138,9 @@ class ClassSlots:
             sent[to] += 1
         ends, sources = _filled(self._relays[-1])
         return PartySlots(
-            entries=np.array([entry.end for entry in self._finals[-1]], np.int64),
-            sources=np.array([entry.source for entry in self._finals[-1]], np.int64),
-            shared=np.array([entry.end for entry in self._shared[-1]], np.int64),
+            entries=self._finals[-1].ends,
+            sources=self._finals[-1].sources,
+            shared=self._shared[-1].ends,
             relays=ends,
             relay_sources=sources,
             targets=np.array([after[0][0] for after in groups], np.int64),
@@ -157,19 +172,16 @@ class ClassSlots:
         live = np.concatenate([sides, np.ones((len(sides), 1), np.bool_)], axis=1)
         return FilledSlots(self, value, live, value[:, : self._trees.n].sum(axis=1))
 
-    def weights(
-        self, entries: Sequence[_Entry], value: Ints, live: NDArray[np.bool_], came: Mapping[int, Ints]
-    ) -> Ints:
+    def weights(self, entries: _Entries, value: Ints, live: NDArray[np.bool_], came: Mapping[int, Ints]) -> Ints:
         """Rows x entries, from what nodes have by default and from opened relays."""
         out = np.empty((len(value), len(entries)), np.int64)
-        for j, entry in enumerate(entries):
-            if entry.source != FRESH:
-                out[:, j] = came[entry.source // LINK][:, entry.source % LINK]
-        fresh = np.array([j for j, entry in enumerate(entries) if entry.source == FRESH], np.int64)
-        node = np.array([entries[j].node for j in fresh.tolist()], np.int64)
+        for j in entries.come.tolist():
+            source = int(entries.sources[j])
+            out[:, j] = came[source // LINK][:, source % LINK]
+        node = entries.nodes
         child, default = self._trees.children[node], self._default[node]
         change = value[:, child + 1 - default] - value[:, child + default]
-        out[:, fresh] = change * live[:, self._known_end[node]]
+        out[:, entries.fresh] = change * live[:, self._known_end[node]]
         return out
 
 
@@ -261,12 +273,12 @@ def known_part(model: Model, passive: Sequence[str]) -> Part:
     )
 
 
-def _filled(groups: Sequence[Sequence[_Entry]]) -> tuple[Ints, Ints]:
+def _filled(groups: Sequence[_Entries]) -> tuple[Ints, Ints]:
     """Ends and sources of groups, filled to the width of the widest."""
     width = max(map(len, groups), default=0)
     ends = np.full((len(groups), width), NEVER, np.int64)
     sources = np.full((len(groups), width), FRESH, np.int64)
     for row, group in enumerate(groups):
-        ends[row, : len(group)] = [entry.end for entry in group]
-        sources[row, : len(group)] = [entry.source for entry in group]
+        ends[row, : len(group)] = group.ends
+        sources[row, : len(group)] = group.sources
     return ends, sources
