@@ -37,12 +37,14 @@ __all__ = [
     "key_values",
     "lattice_add_rows",
     "lattice_add_sums",
+    "lattice_belongs",
     "lattice_check_rows",
     "lattice_check_sums",
     "lattice_entry_sums",
     "lattice_group_sums",
     "lattice_is_proven",
     "lattice_new_secret",
+    "lattice_open_rows",
     "lattice_open_sums",
     "lattice_proof_bytes",
     "lattice_prove_key",
@@ -50,8 +52,10 @@ __all__ = [
     "lattice_read_public",
     "lattice_read_switch",
     "lattice_returned_bytes",
+    "lattice_reveal",
     "lattice_seal_rows",
     "lattice_seal_rows_publicly",
+    "lattice_secret_of",
     "lattice_switch_halves",
     "leaf_places",
     "leaf_sums",
@@ -722,6 +726,18 @@ def lattice_add_sums(sums: _ReturnedData, other: _ReturnedData, subtract: bool, 
 
 def lattice_open_sums(own_secret: _U32, sums: _ReturnedData, factor: tuple[int, int], n_threads: int) -> _I64:
     """Opened sums, nodes x groups x lanes; a coefficient is multiplied by the factor and shifted right."""
+
+def lattice_reveal(own_secret: _U32) -> bytes:
+    """The coefficients of a secret key, a signed byte each: whoever has them has the key."""
+
+def lattice_secret_of(told: bytes) -> _U32 | None:
+    """The secret key with these coefficients; None if there are not 4096, or one is not -1, 0 or 1."""
+
+def lattice_belongs(secret: _U32, public: _U32) -> bool:
+    """Whether a public key as `lattice_read_public` gives it is one of this secret, with an error as small as sampled."""
+
+def lattice_open_rows(secret: _U32, sealed: _SealedData, scale: Sequence[int], n_threads: int) -> _I64:
+    """Integers of sealed rows, 4096 a ciphertext; the least int64 where one was not sealed with this scale and error."""
 
 def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:
     """A fresh ternary secret, and the public half that belongs to it and to the seed."""

@@ -134,19 +134,22 @@ def test_the_next_cut_is_on_the_side_that_was_told(made):
 # Files
 
 
-def as_version_2(part):
+def as_version(number, part):
     """The file that an older release wrote."""
     file = msgspec.json.decode(parts.encoded(part))
-    del file["body"]["after"]
+    for name in ("commitment", "after")[: 4 - number]:
+        del file["body"][name]
     body = msgspec.json.encode(file["body"])
-    whole = {"hedgerow part": 2, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
+    whole = {"hedgerow part": number, "sha256": hashlib.sha256(body).hexdigest(), "body": msgspec.Raw(body)}
     return msgspec.json.encode(whole)
 
 
-def test_a_part_of_the_version_before_still_predicts(made):
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_part_of_a_version_before_still_predicts(made, number):
     model, own = made
-    old = {name: parts.decoded(as_version_2(part), name) for name, part in own.items()}
-    assert old["party2"].after is None
+    old = {name: parts.decoded(as_version(number, part), name) for name, part in own.items()}
+    assert (old["party2"].after is None) == (number == 2)
+    assert old["party2"].commitment is None
     tables = parties_of()
     assert np.array_equal(Prediction(model, old, tables).leaves(), Prediction(model, own, tables).leaves())
 

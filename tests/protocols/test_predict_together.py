@@ -179,8 +179,8 @@ def test_a_part_comes_back_to_the_last_bit_and_a_damaged_one_does_not(made):
         parts.decoded(parts.encoded(double), "it")
     with pytest.raises(ModelError, match="its hash does not fit"):
         parts.decoded(parts.encoded(part).replace(b"true", b"false"), "it")
-    with pytest.raises(ModelError, match="is of version 1; this hedgerow reads versions 2 and 3"):
-        parts.decoded(parts.encoded(part).replace(b'"hedgerow part":3', b'"hedgerow part":1'), "it")
+    with pytest.raises(ModelError, match="is of version 1; this hedgerow reads versions 2 to 4"):
+        parts.decoded(parts.encoded(part).replace(b'"hedgerow part":4', b'"hedgerow part":1'), "it")
 
 
 def test_the_parts_of_trees_that_were_left_off_are_not_kept():

@@ -58,7 +58,7 @@ class Heard:
 
     def fields(self, *, first=False, passive=None):
         """Every clear field in order, and the sizes of sealed ones; keys, signatures and ids are fresh in every run."""
-        random = {"public_key", "signature", "certificate", "keys", "plan", "model"}
+        random = {"public_key", "signature", "certificate", "keys", "plan", "model", "commitment"}
         out = []
         for sender, receiver, frame in self.frames:
             message = decode_request(frame, 1 << 30) if sender == "alice" else decode_answer(frame, 1 << 30)

@@ -109,7 +109,7 @@ def test_no_threshold_is_in_what_travels_in_the_clear(sealed):
 # Non-interference
 
 RANDOM = {("Consent", "public_key"), ("Consent", "signature"), ("Introduce", "keys"), ("AskSealedSums", "public_key")}
-RANDOM |= {("KeepPart", "model")}
+RANDOM |= {("KeepPart", "model"), ("KeepPart", "commitment")}
 
 
 def fields(heard, *hows):

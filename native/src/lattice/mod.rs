@@ -2,7 +2,7 @@
 //!
 //! `ring` has the primes and transforms, `products` sums of products, `random` and `gaussian` every sampler, `proof` the
 //! proof that a key is well formed, `pack` the wire form of
-//! residues. Nothing here knows a plan: sizes, scales and widths of floods come from the caller.
+//! residues, `reveal` what an auditor does with a key that its holder gave up. Nothing here knows a plan: sizes, scales and widths of floods come from the caller.
 
 pub mod gaussian;
 pub mod merge;
@@ -10,6 +10,7 @@ pub mod pack;
 pub mod products;
 pub mod proof;
 pub mod random;
+pub mod reveal;
 pub mod ring;
 #[cfg(target_arch = "x86_64")]
 mod ring_avx2;

@@ -14,7 +14,7 @@ use crate::lattice::seal::{self, KEY, N, Opener, PACKED, PRIMES, Sealed};
 use crate::lattice::sums::{self, APART, Asked, AskedEntries, Keys, Layout};
 
 type Seed = [u8; 32];
-type Words<'py> = PyReadonlyArray1<'py, u32>;
+pub(super) type Words<'py> = PyReadonlyArray1<'py, u32>;
 
 fn seed_of(bytes: &[u8]) -> PyResult<Seed> {
     bytes.try_into().map_err(|_| wrong("a seed has 32 bytes"))
@@ -26,12 +26,12 @@ fn words<'a>(array: &'a Words<'_>, multiple: usize) -> PyResult<&'a [u32]> {
     Ok(words)
 }
 
-fn key<'a>(array: &'a Words<'_>) -> PyResult<&'a [u32]> {
+pub(super) fn key<'a>(array: &'a Words<'_>) -> PyResult<&'a [u32]> {
     ensure(array.len() == KEY, "a key has a wrong size")?;
     words(array, KEY)
 }
 
-fn scale_of(scale: &[u32]) -> PyResult<()> {
+pub(super) fn scale_of(scale: &[u32]) -> PyResult<()> {
     ensure(scale.len() == PRIMES, "a scale has a residue for each prime")
 }
 
@@ -170,7 +170,7 @@ fn filled<'py>(
 
 /// Sealed rows in their wire form; the attributes of the Python class of this name.
 #[derive(FromPyObject)]
-struct SealedData {
+pub(super) struct SealedData {
     data: PyBackedBytes,
     start: usize,
     seed: Option<PyBackedBytes>,
@@ -178,7 +178,7 @@ struct SealedData {
 }
 
 impl SealedData {
-    fn checked(&self) -> PyResult<Sealed<'_>> {
+    pub(super) fn checked(&self) -> PyResult<Sealed<'_>> {
         ensure(self.lanes > 0 && self.start <= self.data.len(), "sealed rows have a wrong size")?;
         let seed = self.seed.as_ref().map(|seed| seed_of(seed)).transpose()?;
         let sealed = Sealed { payload: &self.data[self.start..], seed, lanes: self.lanes };

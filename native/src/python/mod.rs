@@ -7,6 +7,7 @@ mod forest;
 mod functions;
 mod growing;
 mod intersection;
+mod lattice_reveal;
 mod lattice_rows;
 mod lattice_slots;
 mod masks;
@@ -28,6 +29,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     intersection::add_to(m)?;
     paillier::add_to(m)?;
     lattice_rows::add_to(m)?;
+    lattice_reveal::add_to(m)?;
     unencrypted::add_to(m)?;
     lattice_slots::add_to(m)
 }

@@ -666,6 +666,7 @@ class KeepPart(Request, frozen=True, tag=18):
     model: Annotated[str, clear("the id that all parts of the model share")]
     first: Annotated[int, clear("the number of the party's first column among all")]
     n_trees: Annotated[int, clear("trees of the model")]
+    commitment: Annotated[bytes, clear("a salted hash of the leaf values")]
 
 
 # Prediction over a vertical model: the active party asks the owners of cuts which way its rows go.

@@ -1,8 +1,9 @@
 """A passive party's part of a vertical model: where its own columns are cut. Only all parts together predict.
 
-{"hedgerow part": 3, "sha256": "<of the bytes of body>", "body": {...}}
+{"hedgerow part": 4, "sha256": "<of the bytes of body>", "body": {...}}
 
 Version 2 lacks `after`: such a part predicts all the same, and is asked about cuts off a row's path without noticing.
+Versions 2 and 3 lack `commitment`.
 """
 
 import hashlib
@@ -21,7 +22,9 @@ from hedgerow.model.model import Model, Ownership
 from hedgerow.trees.bins import GREATEST
 from hedgerow.trees.forest import Forest
 
-VERSION, READABLE = 3, (2, 3)
+VERSION, READABLE = 4, (2, 3, 4)
+COMMITMENT = 32
+"""Bytes of a commitment: a SHA-256."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,8 @@ class Part:
 
     None where that is not known: with hidden nodes, and in parts of older versions.
     """
+    commitment: bytes | None = None
+    """What the active party committed to when the model was kept: a salted hash of its leaf values (`commitment`)."""
 
     def left(self, values: NDArray[np.float32], cut: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether rows of the party's own values go left at cuts, each given by its number."""
@@ -84,6 +89,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     sets: list[tuple[int, int, int, int]]
     hidden: bool = False
     after: list[int] | None = None
+    commitment: bytes | None = None
 
 
 def encoded(part: Part) -> bytes:
@@ -91,7 +97,8 @@ def encoded(part: Part) -> bytes:
     arrays = (part.tree, part.node, part.column, part.thresholds, part.missing_left, part.sets)
     cuts = _Body(part.model, part.party, part.first, part.columns, *(a.tolist() for a in arrays))
     after = None if part.after is None else part.after.tolist()
-    body = msgspec.json.encode(msgspec.structs.replace(cuts, hidden=part.hidden, after=after))
+    told = msgspec.structs.replace(cuts, hidden=part.hidden, after=after, commitment=part.commitment)
+    body = msgspec.json.encode(told)
     return msgspec.json.encode(_File(VERSION, hashlib.sha256(body).hexdigest(), msgspec.Raw(body)))
 
 
@@ -110,7 +117,7 @@ def decoded(data: bytes, what: str) -> Part:
     try:
         file = msgspec.json.decode(data, type=_File)
         if file.version not in READABLE:
-            versions = " and ".join(map(str, READABLE))
+            versions = f"{READABLE[0]} to {READABLE[-1]}"
             raise ModelError(f"{what} is of version {file.version}; this hedgerow reads versions {versions}.")
         if hashlib.sha256(bytes(file.body)).hexdigest() != file.sha256:
             raise ModelError(f"{what} is damaged: its hash does not fit.")
@@ -126,7 +133,9 @@ def decoded(data: bytes, what: str) -> Part:
         after = None if body.after is None else np.array(body.after, np.int64)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
         raise ModelError(f"{what} is not a part of a hedgerow model.") from None
-    part = Part(body.model, body.party, body.first, body.columns, *arrays, body.hidden, after)
+    part = Part(
+        body.model, body.party, body.first, body.columns, *arrays, body.hidden, after, commitment=body.commitment
+    )
     _check(part, what)
     return part
 
@@ -141,6 +150,8 @@ def _check(part: Part, what: str) -> None:
         raise ModelError(f"{what} is damaged: it cuts a node twice, or one that cannot be.")
     if part.after is not None and not (len(part.after) == len(part.tree) and _goes_down(part, part.after)):
         raise ModelError(f"{what} is damaged: its cuts do not lie below each other.")
+    if part.commitment is not None and len(part.commitment) != COMMITMENT:
+        raise ModelError(f"{what} is damaged: its commitment to leaf values has a wrong length.")
 
 
 def _goes_down(part: Part, after: NDArray[np.int64]) -> bool:

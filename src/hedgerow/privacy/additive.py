@@ -25,7 +25,7 @@ answer can carry: `slots_room`. A plan with a modulus has no more room than its 
 A plan (`shapes`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
 refuses the plan. Integers are signed throughout. A sealed thing has no values, and no conversion to an array: only
-`open_sums` and `open_slots` read it. Sealed things of one key and plan can be added and subtracted, as often as the
+`open_sums` and `open_slots` read it, and in an audit whoever was given the key. Sealed things of one key and plan can be added and subtracted, as often as the
 plan's parts allow.
 """
 
@@ -36,6 +36,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
+
+
+NOT_SEALED = int(np.iinfo(np.int64).min)
+"""In the place of an integer that nobody can have sealed as agreed."""
+USED_UP = "This key was revealed for an audit and must not be used again; make a fresh one."
 
 
 class Sealed(Protocol):
@@ -167,11 +172,22 @@ class PublicKey(Protocol):
 
 
 class SecretKey(Protocol):
-    """The key holder's own: one tree or one batch of predictions long, never written, never sent."""
+    """The key holder's own: one tree or one batch of predictions long, never written, never sent.
+
+    But for `reveal`, which ends it.
+    """
 
     @property
     def public(self) -> PublicKey:
         """What may be sent."""
+        ...
+
+    def reveal(self) -> bytes:
+        """The key in writing: for audits, after which the key must not be used again; it then refuses to seal and open.
+
+        Whoever has it reads all that was ever sealed under the key. A key for rows and slots in rings of their own is
+        refused.
+        """
         ...
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> SealedRows:
@@ -190,6 +206,17 @@ class SecretKey(Protocol):
 
     def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""
+        ...
+
+
+class RevealedKey(Protocol):
+    """A key that its holder gave up: an auditor reads what was sealed under it, integer by integer."""
+
+    def entries(self, sealed: SealedSlots) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows x entries, and what rows share, as the key holder sealed them; `NOT_SEALED` where it did otherwise.
+
+        That is checked to the last bit: beside its integers, what was sealed as agreed has no room for anything.
+        """
         ...
 
 
@@ -219,6 +246,10 @@ class Cipher(Protocol):
 
     def read_public_key(self, data: bytes, threads: int) -> PublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
+        ...
+
+    def revealed_key(self, told: bytes, public: bytes, threads: int) -> RevealedKey:
+        """A key that was revealed; one that is not the secret half of this public key is a CipherError."""
         ...
 
     def room(self, plan: RowsPlan, groups: int) -> int:

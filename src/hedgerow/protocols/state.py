@@ -90,6 +90,8 @@ class Driver:
     """Whether the active party notes what it learns of passive columns' bins."""
     log: Log = NoLog()  # noqa: RUF009  # it holds nothing
     """Where it is written down what an alignment told."""
+    commit: Callable[[Model], bytes] = lambda _: b""
+    """What holds the active party to a finished model's leaf values: a hash, whose salt is safe by now; empty: none."""
 
 
 class Progress:

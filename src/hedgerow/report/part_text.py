@@ -21,6 +21,7 @@ def part_summary(part: Part) -> str:
         ("party", plain(part.party)),
         ("columns", f"{len(part.columns)} ({categorical} categorical), {len(used)} used"),
         ("cuts", f"{_count(len(part.tree), 'cut')} in {_count(n_trees, 'tree')}"),
+        ("leaves", f"committed to as {part.commitment.hex()}" if part.commitment else "no commitment to their values"),
     ]
     lines = ["A passive party's part of a vertical model", *(f"  {name:<8} {text}" for name, text in rows)]
     often = sorted(used.tolist(), key=lambda j: (-int((part.column == j).sum()), j))

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import shapes
-from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.lattice import bounds, coefficients, slots_wire
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
+from hedgerow.privacy.lattice.reveal import LatticeRevealedKey
 from hedgerow.privacy.lattice.rows import (
     HEADER_BYTES,
     NAME_BYTES,
@@ -93,6 +94,10 @@ class LatticePublicKey:
     def layout(self, plan: RowsPlan, by_public_key: bool) -> RowsLayout:
         """How rows of this plan are sealed and their sums returned."""
         return rows_layout(plan, self._link_mbit, by_public_key)
+
+    def revealed(self, told: bytes) -> LatticeRevealedKey:
+        """The secret half that its holder revealed; refuses another."""
+        return LatticeRevealedKey(told, self._rows.public, self.name, self.threads)
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """Seals rows x channels; whoever holds the secret key can read them one by one."""
@@ -241,15 +246,15 @@ class LatticePublicKey:
 
 
 class LatticeSecretKey:
-    """The key holder's own: never written, never sent; see `additive.SecretKey`."""
+    """The key holder's own: never written but for an audit, never sent; see `additive.SecretKey`."""
 
-    __slots__ = ("_own_secret", "_own_slots", "public")
+    __slots__ = ("_own_secret", "_own_slots", "_used_up", "public")
 
     public: LatticePublicKey
     """What may be sent."""
 
     def __init__(self, link_mbit: float | None, threads: int, rows: bool = True, slots: bool = True) -> None:
-        self._own_secret = _native.lattice_new_secret()
+        self._own_secret, self._used_up = _native.lattice_new_secret(), False
         self._own_slots = SlotsSecretKey(threads) if slots else None
         of_rows = keys.new_rows_key(self._own_secret, link_mbit, threads) if rows else b""
         of_slots = b"" if self._own_slots is None else self._own_slots.public.encode()
@@ -258,8 +263,20 @@ class LatticeSecretKey:
     def __repr__(self) -> str:
         return "LatticeSecretKey()"
 
+    def reveal(self) -> bytes:
+        """The key in writing: for audits, after which the key must not be used again."""
+        if self._own_slots is not None:
+            raise ParameterError("Only a key that was made for sums by group alone can be revealed.")
+        self._used_up = True
+        return _native.lattice_reveal(self._own_secret)
+
+    def _ensure_unrevealed(self) -> None:
+        if self._used_up:
+            raise PrivacyError(USED_UP)
+
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> LatticeRows:
         """As with the public key, quicker and smaller: one half of each ciphertext is a seed."""
+        self._ensure_unrevealed()
         shapes.ensure_row_values(values, plan)
         layout = self.public.layout(plan, by_public_key=False)
         head = self.public.rows_head(SEEDED_ROWS, plan, layout)
@@ -270,6 +287,7 @@ class LatticeSecretKey:
 
     def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
+        self._ensure_unrevealed()
         own = of_kind(sums, LatticeSums)
         if own.public.name != self.public.name:
             raise CipherError("Sums were sealed under another key.")
@@ -339,6 +357,10 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
     def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
         """A public key from its wire form; one that is malformed, of other parameters or unproven is a CipherError."""
         return LatticePublicKey(self.link_mbit, data, threads)
+
+    def revealed_key(self, told: bytes, public: bytes, threads: int) -> LatticeRevealedKey:
+        """A key that was revealed; one that is not the secret half of this public key is a CipherError."""
+        return self.read_public_key(public, threads).revealed(told)
 
     def room(self, plan: RowsPlan, groups: int) -> int:
         """One coefficient a sum and lane leaves, modulo the two primes that are left."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.privacy.additive import SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, SealedSlots, SealedSums
 from hedgerow.privacy.paillier.packing import (
     Ints,
     Packing,
@@ -50,6 +50,7 @@ from hedgerow.privacy.paillier.public import (
     ensure_rows,
     ensure_slots,
 )
+from hedgerow.privacy.paillier.reveal import PaillierRevealedKey
 from hedgerow.privacy.paillier.wire import (
     HEAD,
     PaillierSlots,
@@ -77,20 +78,33 @@ MADE_UP = "A returned ciphertext holds more than the sums of the plan; the answe
 
 
 class PaillierSecretKey(PaillierSealing):
-    """The primes: one tree or one batch of predictions long, never written, never sent."""
+    """The primes: one tree or one batch of predictions long, never written but for an audit, never sent."""
 
-    __slots__ = ("_own_primes", "_own_tables", "_public")
+    __slots__ = ("_own_primes", "_own_tables", "_public", "_used_up")
 
     def __init__(self, own_primes: Words, ring: Ring) -> None:
         super().__init__(ring)
         self._own_primes = own_primes
         self._public = PaillierPublicKey(ring)
         self._own_tables: Words | None = None
+        self._used_up = False
 
     @property
     def public(self) -> PaillierPublicKey:
         """What may be sent."""
         return self._public
+
+    def reveal(self) -> bytes:
+        """The key in writing: for audits, after which the key must not be used again."""
+        self._used_up = True
+        return self._own_primes.astype("<u8").tobytes()
+
+    @property
+    def _primes(self) -> Words:
+        """What is used up once it was revealed."""
+        if self._used_up:
+            raise PrivacyError(USED_UP)
+        return self._own_primes
 
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
@@ -117,13 +131,13 @@ class PaillierSecretKey(PaillierSealing):
     def _opened_modulo(self, words: Words, modulus: int, positive: bool) -> Ints:
         """Plaintexts modulo this; unless they are positive, those above the half of n are negative."""
         n = int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little")
-        rows = _native.paillier_open_numbers(self._own_primes, words, self._ring.threads).astype("<u8")
+        rows = _native.paillier_open_numbers(self._primes, words, self._ring.threads).astype("<u8")
         numbers = (int.from_bytes(row.tobytes(), "little") for row in rows)
         residues = [(number - n if not positive and 2 * number > n else number) % modulus for number in numbers]
         return centred(np.array(residues, np.int64), modulus)
 
     def _sealed(self, values: Ints, packing: Packing) -> Words:
-        primes, threads = self._own_primes, self._ring.threads
+        primes, threads = self._primes, self._ring.threads
         if self._own_tables is None:
             digits = ceil(SEAL_BITS / SEAL_WINDOW)
             self._own_tables = _native.paillier_own_tables(primes, digits, SEAL_WINDOW, threads)
@@ -137,7 +151,7 @@ class PaillierSecretKey(PaillierSealing):
         blocks, opened = len(packing.blocks), list[Ints]()
         for i, block in enumerate(packing.blocks):
             widths, part = list(block) * packing.per, np.ascontiguousarray(words[i::blocks])
-            fields = _native.paillier_open(self._own_primes, part, widths, self._ring.threads)
+            fields = _native.paillier_open(self._primes, part, widths, self._ring.threads)
             if fields is None:
                 raise CipherError(MADE_UP)
             opened.append(fields)
@@ -180,6 +194,10 @@ class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
     def read_public_key(self, data: bytes, threads: int) -> PaillierPublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         return PaillierPublicKey(read_key(data, self.bits, threads))
+
+    def revealed_key(self, told: bytes, public: bytes, threads: int) -> PaillierRevealedKey:
+        """A key that was revealed; one that is not the secret half of this public key is a CipherError."""
+        return PaillierRevealedKey(told, read_key(public, self.bits, threads))
 
     def room(self, plan: RowsPlan, groups: int) -> int:
         """A whole plaintext for every ciphertext that returns: fields are what an honest key holder fills them with."""

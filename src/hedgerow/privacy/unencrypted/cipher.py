@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.privacy.additive import SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.shapes import (
     Nodes,
     RowsPlan,
@@ -146,32 +146,45 @@ class UnencryptedPublicKey:
 class UnencryptedSecretKey:
     """The same number; whoever has anything sealed with it reads that WITHOUT this key."""
 
-    __slots__ = ("_key", "_threads")
+    __slots__ = ("_key", "_threads", "_used_up")
 
     def __init__(self, key: bytes, threads: int) -> None:
-        self._key, self._threads = key, threads
+        self._key, self._threads, self._used_up = key, threads, False
 
     @property
     def public(self) -> UnencryptedPublicKey:
         """What may be sent."""
         return UnencryptedPublicKey(self._key, self._threads)
 
+    def reveal(self) -> bytes:
+        """The number, after which this key must not be used again."""
+        self._used_up = True
+        return self._key
+
+    def _ensure_unrevealed(self) -> None:
+        if self._used_up:
+            raise PrivacyError(USED_UP)
+
     def seal_rows(self, values: Ints, plan: RowsPlan) -> ClearRows:
         """As with the public key."""
+        self._ensure_unrevealed()
         return self.public.seal_rows(values, plan)
 
     def seal_slots(self, values: Ints, plan: SlotsPlan, shared: Ints | None = None) -> ClearSlots:
         """As with the public key."""
+        self._ensure_unrevealed()
         return self.public.seal_slots(values, plan, shared)
 
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels."""
+        self._ensure_unrevealed()
         own, clear = inside(sums, ClearSums, self._key)
         ensure_opened(clear, own.plan.most)
         return clear.copy()
 
     def open_slots(self, sealed: SealedSlots) -> Ints:
         """Rows x entries."""
+        self._ensure_unrevealed()
         own, clear = inside(sealed, ClearSlots, self._key)
         if not own.chosen:
             ensure_single_entries(own.plan)
@@ -181,6 +194,18 @@ class UnencryptedSecretKey:
 
     def __reduce__(self) -> NoReturn:
         raise PrivacyError("Secret keys cannot be copied or written; make fresh ones instead.")
+
+
+class UnencryptedRevealedKey:
+    """The same number once more; see `additive.RevealedKey`."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def entries(self, sealed: SealedSlots) -> tuple[Ints, Ints]:
+        """Rows x entries, and what rows share; all was checked to be within its bounds when it came in."""
+        own, clear = inside(sealed, ClearSlots, self._key)
+        return clear[:, : own.plan.entries].copy(), clear[0, own.plan.entries :].copy()
 
 
 class Unencrypted:
@@ -210,6 +235,11 @@ class Unencrypted:
         agreed(kind == KEY and not any((*plan, parts, *sizes)), "These bytes do not hold a public key.")
         agreed(len(data) == HEAD.size, "There are bytes behind a public key.")
         return UnencryptedPublicKey(key, threads)
+
+    def revealed_key(self, told: bytes, public: bytes, threads: int) -> UnencryptedRevealedKey:
+        """The number; another than the public key's is a CipherError."""
+        agreed(self.read_public_key(public, threads)._key == told, "The revealed key is not that of this public key.")
+        return UnencryptedRevealedKey(told)
 
     def room(self, plan: RowsPlan, groups: int) -> int:
         """What came in was checked to be within its bounds, and so are the sums."""

@@ -12,7 +12,7 @@
   every tree:
     EndRound                        ----------->  its part of the tree is complete
   at the end:
-    KeepPart(model id)              ----------->  keeps its part of the model
+    KeepPart(model id, commitment)  ----------->  keeps its part of the model
   (before all this, where rows are not given in one order: `align`)
 
 Sees in the clear.  Active: sums per node, numbered column and bin; the owner of each cut; sides of rows at chosen cuts.

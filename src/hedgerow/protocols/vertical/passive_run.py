@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hedgerow.corridor.messages import BeginSealed, Done, EndRound, KeepPart
 from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError, PolicyError, PrivacyError, ProtocolError
-from hedgerow.model.part import Part
+from hedgerow.model.part import COMMITMENT, Part
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
@@ -217,7 +217,11 @@ class PassiveRun:
         sets = np.where(numeric[:, None], np.uint64(0), cuts.left_bins)
         own = (cuts.nodes.tree, cuts.nodes.node, cuts.column, thresholds, cuts.missing_left, sets)
         after = None if hides else after_of(self.kept, n_trees, request.n_trees)
-        return Part(request.model, party, request.first, columns, *own, hides, after)
+        if len(request.commitment) not in (0, COMMITMENT):
+            raise ProtocolError("The active party's commitment to its leaf values has a wrong length.")
+        return Part(
+            request.model, party, request.first, columns, *own, hides, after, commitment=request.commitment or None
+        )
 
 
 def cuts_of(kept: Sequence[OwnCuts], n_trees: int, first_trees: int) -> Cuts:

@@ -51,7 +51,8 @@ class VerticalRun(Drive):
             )
             progress.keep(state)
 
-        return grow(group, ready, joint, progress.state, self.said, progress.driver.callbacks, kept)
+        driver = progress.driver
+        return grow(group, ready, joint, progress.state, self.said, driver.callbacks, kept, commit=driver.commit)
 
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""

@@ -3,8 +3,10 @@
 Sees in the clear.  Its own table, and what the folder says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+
+import msgspec
 
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.corridor.messages import Done, KeepPart
@@ -31,8 +33,12 @@ def grow(
     said: SaidBefore,
     callbacks: Sequence[Callback],
     kept: Kept,
+    *,
+    commit: Callable[[Model], bytes],
 ) -> Model:
     """All trees after those of the state; every party has its part of the model when this returns.
+
+    With its part it has a hash of the leaf values (`commit`), which tells nothing of them.
 
     What was said in attempts before is compared with what is said in this one. What is learnt of bins is noted where
     the state has a place for it.
@@ -66,7 +72,7 @@ def grow(
     ownership = Ownership(state.model, plan.active, owned)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
-    _hand_out(group, joint, ownership.model, model.forest.n_trees)
+    _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model
 
 
@@ -78,6 +84,6 @@ def _rows(group: PartyGroup, ready: Ready, joint: AllColumns, done: int, asks: A
     )
 
 
-def _hand_out(group: PartyGroup, joint: AllColumns, model: str, n_trees: int) -> None:
-    requests = {o.party: KeepPart(model, o.first, n_trees) for o in joint.passive() if o.party in group.present}
-    group.ask(requests, Done)
+def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:
+    told = ((o.party, o.first) for o in joint.passive() if o.party in group.present)
+    group.ask({party: msgspec.structs.replace(keep, first=first) for party, first in told}, Done)

@@ -1,9 +1,10 @@
-"""A run's folder: what it left behind, and all it needs to go on. Only its owner can read it; nothing in it is secret.
+"""A run's folder: what it left behind, and all it needs to go on. Only its owner can read it; only the salt is secret.
 
 manifest.json   what the run is, and once it is finished, what became known to whom
 audit.log       every message that left or came
 checkpoint      how far it has come (the driver's)
 model.json      the model
+model.salt      of a vertical model: the salt of the active party's commitment to the leaf values
 part.json       a passive party's part of a vertical model: the thresholds of its own columns
 metrics.json    how the metric went, and the final metrics
 parties/NAME/   in a simulation, each party's own audit.log and part.json
@@ -18,11 +19,13 @@ import msgspec
 
 from hedgerow.agreement.options import Vertical
 from hedgerow.errors import RunError
+from hedgerow.model.model import Model
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.checkpoint import progress_in
 from hedgerow.run.folder.manifest import FINISHED, About
 from hedgerow.run.folder.recorder import Say
 from hedgerow.run.folder.restart import CHECKPOINT, LOG, MODEL, PART, count_on, is_over, set_aside, stopped_early
+from hedgerow.run.folder.salt_file import committed
 from hedgerow.storage.atomic import write_whole
 from hedgerow.storage.audit import AuditLog
 
@@ -58,6 +61,10 @@ class RunFolder:
     def write_json(self, name: str, content: Any) -> None:
         """A file that people read too."""
         self.write(name, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+
+    def commit(self, model: Model) -> bytes:
+        """The commitment to a vertical model's leaf values; its salt is in this folder when this returns."""
+        return committed(self.path, model)
 
     def finish(self, models: Mapping[str, bytes], beside: Mapping[str, Any]) -> dict[str, Any]:
         """Write the models, by file name, and last the manifest; returns it."""

@@ -187,7 +187,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
     yield from (_hidden_trees if plan.method.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
-    yield from _told("KeepPart", 6 * WORD)
+    yield from _told("KeepPart", 6 * WORD + HASH)
 
 
 def _aligning(n: int, n_ids: int) -> Iterator[Line]:

@@ -54,7 +54,7 @@ def train(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         driver = Driver(
             plan, corridor, identity, options.threads, seat.settings.deadline, seat.settings.patience,
             callbacks=[recorder.after_round], keep=checkpoint.keeping(folder.log), tell=say, note=noting(notes, say),
-            own=active, notes_bins=True, log=folder.log,
+            own=active, notes_bins=True, log=folder.log, commit=folder.commit,
         )  # fmt: skip
         model, state = train_with(driver, checkpoint.state)
         return _driven(folder, plan, model, state, checkpoint.seconds, notes)

@@ -7,6 +7,7 @@ from hedgerow.agreement.plan import Member
 from hedgerow.corridor.wire import Listener
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
+from hedgerow.model.model import Model
 from hedgerow.protocols.align.lists import PlaceStore
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
@@ -50,6 +51,8 @@ class Simulation:
     """What each party writes down for itself; nothing if it is not named."""
     log: Log = NoLog()  # noqa: RUF009  # it holds nothing
     """The driver's own."""
+    commit: Callable[[Model], bytes] = lambda _: b""
+    """As a driver's."""
 
     def files_of(self, name: str) -> PartyFiles:
         """What this party writes down."""

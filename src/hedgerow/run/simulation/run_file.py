@@ -43,7 +43,7 @@ def _federated(local: LocalRun) -> Outcome:
                 local.split.training, local.split.valid, local.options.threads, [recorder.after_round], (recorder,),
                 identities=identities, state=checkpoint.state, keep=checkpoint.keeping(folder.log), notes=local.notes,
                 parts=local.parts, notes_bins=True, tell=local.options.say, files=files_in(folder, plan, named),
-                log=NamedLog(folder.log, plan, named),
+                log=NamedLog(folder.log, plan, named), commit=folder.commit,
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)

@@ -39,7 +39,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     own = Active(sim.parties[active], sim.valid.get(active), sim.files_of(active).places) if active else None
     driver = Driver(
         plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, tell=sim.tell, note=note, own=own,
-        notes_bins=sim.notes_bins, log=sim.log,
+        notes_bins=sim.notes_bins, log=sim.log, commit=sim.commit,
     )  # fmt: skip
     model, state = run(driver, sim.state)
     if isinstance(plan.method, Vertical):
