@@ -32,6 +32,12 @@ def test_a_failure_is_told_at_once_with_the_time_that_is_left(clock):
     assert told == ["Nobody listens at a:1. Trying for another 9 min 58 s."]
 
 
+def test_a_party_that_never_gives_up_says_so(clock):
+    told = []
+    Waiting(told.append, clock).failed("Nobody listens at a:1", float("inf"))
+    assert told == ["Nobody listens at a:1. Trying until it is there."]
+
+
 def test_the_same_failure_is_told_again_after_longer_and_longer_gaps(clock):
     told = []
     waiting = Waiting(lambda _: told.append(clock.now), clock)

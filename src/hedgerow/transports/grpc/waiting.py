@@ -6,7 +6,7 @@ failure.
 
 import time
 from collections.abc import Callable
-from math import ceil
+from math import ceil, isinf
 
 FIRST_GAP, LONGEST_GAP = 10.0, 60.0
 """Seconds between two sentences about the same failure; they double."""
@@ -30,7 +30,8 @@ class Waiting:
             return
         self._gap = FIRST_GAP if reason != self._reason else min(LONGEST_GAP, 2 * self._gap)
         self._reason, self._due = reason, now + self._gap
-        self._tell(f"{reason}. Trying for another {duration(seconds_left)}.")
+        how_long = "until it is there" if isinf(seconds_left) else f"for another {duration(seconds_left)}"
+        self._tell(f"{reason}. Trying {how_long}.")
 
 
 def duration(seconds: float) -> str:
