@@ -1,4 +1,4 @@
-"""Promises that ciphers keep about scores: entries that rows share, sums modulo a prime, pads, rows apart, chains."""
+"""Promises that ciphers keep about scores: entries that rows share, sums modulo a prime, pads, rows apart."""
 
 import math
 from dataclasses import replace
@@ -15,12 +15,6 @@ from hedgerow.privacy.shapes import SlotsPlan, score_modulus
 @pytest.fixture(scope="session", params=CIPHERS)
 def sides(request):
     """A key holder and an answering side."""
-    return Sides(CIPHERS[request.param])
-
-
-@pytest.fixture(scope="session", params=["unencrypted", "Paillier"])
-def links_of(request):
-    """The same where answers are relayed."""
     return Sides(CIPHERS[request.param])
 
 
@@ -162,42 +156,3 @@ def test_the_room_of_a_row_apart_is_hardly_more_than_its_modulus_and_of_others_t
     room = sides.cipher.slots_room(plan)
     assert math.log2(plan.modulus) <= room < math.log2(plan.modulus) + 1.6
     assert sides.cipher.slots_room(replace(plan, apart=False)) >= 40 * math.log2(plan.modulus)
-
-
-def chain(rng, links, **more):
-    """A plan of filters and a sum, integers, and a choice for each link."""
-    sizes = {"rows": 20, "entries": 5, "bound": 40, "choices": links, "run_sums": 10**4, "relayed": True}
-    plan = SlotsPlan(**(sizes | {"modulus": score_modulus(200)} | more))
-    return (
-        plan,
-        integers(rng, plan.rows, (plan.bound,) * plan.entries),
-        rng.random((links, plan.rows, plan.entries)) < 0.8,
-    )
-
-
-@pytest.mark.parametrize("links", [1, 2, 3, 4])
-def test_a_chain_filters_and_its_last_link_sums(links_of, rng, links):
-    plan, values, choices = chain(rng, links)
-    sealed = links_of.sent_slots(values, plan)
-    for number, choice in enumerate(choices[:-1]):
-        left = links_of.public.filtered(sealed, choice)
-        assert (left.entries, left.chosen) == (5, number + 1)
-        assert len(left.encode()) == links_of.cipher.slots_bytes(plan, 5, number + 1)
-        sealed = links_of.public.read_slots(left.encode(), plan, 5, number + 1)
-    pad = rng.integers(0, plan.modulus, plan.rows)
-    opened = links_of.opened_slots(links_of.public.slot_sums(sealed, choices[-1], pad=pad))[:, 0]
-    wanted = np.where(choices.all(axis=0), values, 0).sum(axis=1)
-    np.testing.assert_array_equal(opened, plan.centred(wanted + pad))
-
-
-def test_a_chain_sums_only_at_its_end_and_opens_nothing_before(links_of, rng):
-    plan, values, choices = chain(rng, 2)
-    sealed = links_of.sent_slots(values, plan)
-    with pytest.raises(ParameterError, match="a sum as its last choice"):
-        links_of.public.slot_sums(sealed, choices[0])
-    left = links_of.public.filtered(sealed, choices[0])
-    with pytest.raises(ParameterError, match="a sum as its last choice"):
-        links_of.public.filtered(left, choices[1])
-    for early in (sealed, left):
-        with pytest.raises(ParameterError, match="opens nothing before its last choice"):
-            links_of.secret.open_slots(early)

@@ -117,8 +117,6 @@ def test_entries_that_rows_share_are_summed_only_and_stand_behind_their_own():
     for entries, shared in ((0, 0), (-1, 3), (3, -1)):
         with pytest.raises(ParameterError, match="at least one row and one entry"):
             SlotsPlan(rows=2, entries=entries, shared=shared, bound=10, sums_only=True)
-    with pytest.raises(ParameterError, match="filters and then a sum"):
-        SlotsPlan(rows=2, entries=3, bound=10, choices=2, sums_only=True, relayed=True)
 
 
 def test_every_word_of_a_plan_changes_its_digest_and_what_is_not_said_does_not():
@@ -129,7 +127,6 @@ def test_every_word_of_a_plan_changes_its_digest_and_what_is_not_said_does_not()
         {"modulus": 40961},
         {"shared": 40961},
         {"apart": True},
-        {"relayed": True},
     ]
     digests = {plan_digest(replace(plan, **other)) for other in [{}, *others]}
     assert len(digests) == len(others) + 1

@@ -16,12 +16,12 @@ from tests.privacy.lattice_attack import COIN, RING, TRIALS, Ints, KnownRows, be
 
 from hedgerow import _native
 from hedgerow.errors import ParameterError, PrivacyError
-from hedgerow.privacy.lattice import bounds, coefficients, wire
+from hedgerow.privacy.lattice import bounds, coefficients
 from hedgerow.privacy.lattice.bounds import DROPPED, PRIMES, Q
 from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.layout import EntriesPlan, RowsLayout, rows_layout
-from hedgerow.privacy.lattice.rows import LatticeRows, LatticeSums, of_kind
+from hedgerow.privacy.lattice.rows import SEEDED_ROWS, LatticeRows, LatticeSums, of_kind
 from hedgerow.privacy.lattice.slots_choice import MOST_ENTRIES, as_rows
 from hedgerow.privacy.shapes import SlotsPlan, score_modulus
 
@@ -154,7 +154,7 @@ def crafted(secret: LatticeSecretKey) -> LatticeRows:
     layout = rows_layout(rows, None, by_public_key=False)
     powers = np.append(np.tile(2 ** np.arange(30), 60), 2 ** np.arange(30, 60))
     seed = secrets.token_bytes(32)
-    head = secret.public.rows_head(wire.SEEDED_ROWS, rows, layout)
+    head = secret.public.rows_head(SEEDED_ROWS, rows, layout)
     scale = [2**LOWEST % p for p in PRIMES[:4]]
     data = _native.lattice_seal_rows(
         secret._own_secret, seed, powers[None], layout.step, scale, head.encode(layout) + seed, 1

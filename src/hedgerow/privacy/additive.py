@@ -273,10 +273,7 @@ class Cipher(Protocol):
         ...
 
     def slots_room(self, plan: SlotsPlan) -> float:
-        """Bits that an answer can carry at most, whatever was sealed: to one row where rows are apart, else to all.
-
-        The answer is the one to the last choice of a relayed plan, and the longest one of any other.
-        """
+        """Bits that the longest answer can carry at most, whatever was sealed: to a row that is apart, else to all."""
         ...
 
     def ensure_rows(self, plan: RowsPlan) -> None:

@@ -118,9 +118,6 @@ class SlotsPlan:
     """An odd prime: sums are opened modulo this, from minus its half to its half. 0: as they are."""
     apart: bool = False
     """Whether each row's answer depends on that row's choice alone, so that its room is a bound for every row."""
-    relayed: bool = False
-    """Whether only the last answer, a sum, comes to the key holder: a filter's goes on to the next who answers, out of
-    the key holder's sight."""
 
     def __post_init__(self) -> None:
         fits = self.rows >= 1 and self.entries >= 0 and self.shared >= 0 and self.width >= 1
@@ -129,10 +126,6 @@ class SlotsPlan:
         ensure(0 <= self.most_sum <= self.width * self.bound, "A row's sum cannot be larger than entries x bound.")
         ensure(self.choices >= 0, "A plan for sums by slot cannot have fewer than no choices.")
         ensure(self.sums_only or not self.shared, "Entries that rows share can only be summed; plan `sums_only`.")
-        chained = not self.relayed or (self.choices >= 1 and not (self.sums_only and self.choices > 1))
-        ensure(
-            chained, "A relayed plan makes filters and then a sum; it has a choice, and more only without `sums_only`."
-        )
         if self.modulus:
             ensure(_is_odd_prime(self.modulus), "The modulus of a plan is an odd prime.")
             ensure(2 * self.bound < self.modulus, "The modulus of a plan is more than twice its bound.")
@@ -159,10 +152,7 @@ class SlotsPlan:
     def knows(self, entries: int, chosen: int) -> bool:
         """Whether there can be sealed slots of so many entries a row after so many choices."""
         whole = entries == self.entries and not (self.sums_only and chosen)
-        summed = entries == 1 and chosen > 0
-        if self.relayed and chosen != self.choices:
-            return 0 <= chosen < self.choices and whole
-        return 0 <= chosen <= self.choices and (summed if self.relayed else whole or summed)
+        return 0 <= chosen <= self.choices and (whole or (entries == 1 and chosen > 0))
 
     def offers(self, entries: int, chosen: int) -> int:
         """What a row of such sealed slots chooses among."""
@@ -326,7 +316,7 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
     said = asdict(own)
     # So do these; where they are said, it is with their names.
-    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart", "relayed") if name in said)
+    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart") if name in said)
     told: tuple[object, ...] = tuple(x for name, x in said.items() if (name, x) not in unsaid)
     told += tuple(pair for pair in named if pair[1])
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
@@ -361,16 +351,9 @@ def summands(plan: SlotsPlan, plus: NDArray[np.int64] | None, pad: NDArray[np.in
     return np.asarray(sum(given[1:], given[0])) if given else np.empty(0, np.int64)
 
 
-def ensure_turn(plan: SlotsPlan, chosen: int, *, summing: bool) -> None:
-    """Refuses a choice that is not the plan's next: where it is relayed, filters come first and one sum is last."""
+def ensure_choice_left(plan: SlotsPlan, chosen: int) -> None:
+    """Refuses more choices one upon another than the plan has."""
     ensure(chosen < plan.choices, f"The plan allows {plan.choices} choices one upon another; all are made.")
-    fits = not plan.relayed or summing == (chosen + 1 == plan.choices)
-    ensure(fits, "A relayed plan makes filters first, and a sum as its last choice.")
-
-
-def ensure_arrived(plan: SlotsPlan, chosen: int) -> None:
-    """Refuses to open what is still on its way from one who answers to the next."""
-    ensure(not plan.relayed or chosen == plan.choices, "A relayed plan opens nothing before its last choice.")
 
 
 def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...]) -> None:

@@ -401,7 +401,7 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
         """What flooded coefficients can carry: one a row in coefficients, all of an answer in lanes."""
         sealed_by = (False,) if plan.by_holder else (False, True)
         if not in_coefficients(plan, self.link_mbit):
-            return max(lanes_room(plan, slots_layout(plan, public)) for public in sealed_by)
+            return max(lanes_room(slots_layout(plan, public)) for public in sealed_by)
         floods = [rows_layout(as_rows(plan), self.link_mbit, public).flood_bits for public in sealed_by]
         return (1 if plan.apart else plan.rows) * bounds.carried(bounds.Q, min(floods))
 

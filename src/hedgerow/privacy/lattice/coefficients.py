@@ -20,10 +20,10 @@ from hedgerow.privacy.lattice.rows import LatticeRows, LatticeSums, of_kind
 from hedgerow.privacy.lattice.slots_choice import as_rows
 from hedgerow.privacy.shapes import (
     SlotsPlan,
+    ensure_choice_left,
     ensure_opened,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_turn,
     plan_digest,
     shared_values,
     summands,
@@ -120,7 +120,7 @@ def slot_sums(
 ) -> CoefficientSlots:
     """Each row's sum of chosen entries, with `plus` and `pad` added: the key holder will read nothing else."""
     plan = slots.plan
-    ensure_turn(plan, slots.chosen, summing=True)
+    ensure_choice_left(plan, slots.chosen)
     if own_choice.shape != (plan.rows, plan.width) or own_choice.dtype != np.bool_:
         raise ParameterError("The choices are not one truth value for each row and entry.")
     rows = of_kind(slots.sealed, LatticeRows)

@@ -25,6 +25,7 @@ from hedgerow.privacy.lattice.slots_bounds import MOST_PRIMES, SLOTS, SlotsLayou
 from hedgerow.privacy.lattice.slots_wire import SealedTable, SlotsHead, SlotsLeaving, SlotTable
 from hedgerow.privacy.shapes import (
     SlotsPlan,
+    ensure_choice_left,
     ensure_not_by_holder,
     ensure_opened,
     ensure_single_entries,
@@ -201,8 +202,7 @@ class SlotsPublicKey:
     def _check(self, sealed: LatticeSlots, own_choice: NDArray[np.bool_]) -> None:
         if sealed._public.mark != self.mark:
             raise CipherError("A table was sealed under another key.")
-        if sealed.chosen >= sealed.plan.choices:
-            raise ParameterError(f"The plan allows {sealed.plan.choices} choices one upon another; all are made.")
+        ensure_choice_left(sealed.plan, sealed.chosen)
         if own_choice.shape != (sealed.plan.rows, sealed.entries) or own_choice.dtype != np.bool_:
             raise ParameterError("The choices are not one truth value for each row and entry.")
 

@@ -67,7 +67,6 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
 
     Tables that may be added to others are laid out as if all were sealed with the public key.
     """
-    ensure(not plan.relayed, "Lattice encryption does not serve relayed plans yet.")
     if not plan.choices:
         raise ParameterError(
             "A plan for slots makes no choice; lattice encryption hides what a sum was made of when a choice is made. "
@@ -94,7 +93,7 @@ def slots_layout(plan: SlotsPlan, by_public_key: bool = False) -> SlotsLayout:
     )
 
 
-def lanes_room(plan: SlotsPlan, layout: SlotsLayout) -> float:
+def lanes_room(layout: SlotsLayout) -> float:
     """Bits that an answer in lanes can carry at most, whatever was sealed: those of the longest one that returns."""
     answers = layout.blocks * len(layout.moduli) * SLOTS
 
@@ -102,8 +101,7 @@ def lanes_room(plan: SlotsPlan, layout: SlotsLayout) -> float:
         modulus = math.prod(bounds.PRIMES[: layout.primes[len(order) - 1]])
         return answers * (1 if "S" in order else layout.ciphertexts) * bounds.carried(modulus, bits)
 
-    returned = (order for order in layout.floods if not plan.relayed or len(order[0]) == plan.choices)
-    return max(room(*order) for order in returned)
+    return max(room(*order) for order in layout.floods)
 
 
 def plaintext_primes(most: int) -> tuple[int, ...]:

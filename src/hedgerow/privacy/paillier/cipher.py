@@ -66,7 +66,6 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     centred,
     ensure,
-    ensure_arrived,
     ensure_opened,
     ensure_single_entries,
 )
@@ -120,7 +119,6 @@ class PaillierSecretKey(PaillierSealing):
         plan = own.plan
         if not own.chosen:
             ensure_single_entries(plan)
-        ensure_arrived(plan, own.chosen)
         if plan.modulus:
             opened = self._opened_modulo(words, plan.modulus, drowned(plan, own.chosen) and plan.parts == 1)
         else:
@@ -221,7 +219,7 @@ class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
 
     def slots_room(self, plan: SlotsPlan) -> float:
         """A whole plaintext for every ciphertext that returns, or what is left of it below drowned bits."""
-        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only or plan.relayed else plan.entries)
+        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only else plan.entries)
         each = log2(spread(plan)) + DROWNED if drowned(plan, plan.choices) else float(self.bits)
         return slots_packing(plan, self.bits, plan.choices).count(integers) * each
 

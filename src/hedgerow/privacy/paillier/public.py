@@ -28,11 +28,11 @@ from hedgerow.privacy.shapes import (
     Selection,
     SlotsPlan,
     ensure,
+    ensure_choice_left,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_turn,
     shared_values,
     summands,
 )
@@ -153,7 +153,7 @@ class PaillierPublicKey(PaillierSealing):
         self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
     ) -> PaillierSlots:
         """Each row's sum of chosen entries, with `plus` (one a row) added: the key holder will read nothing else."""
-        slots, words, parts = self._to_choose_from(sealed, own_choice, summing=True)
+        slots, words, parts = self._to_choose_from(sealed, own_choice)
         plan, chosen = slots.plan, slots.chosen + 1
         added = summands(plan, plus, pad).reshape(-1, 1)
         sums = self._products(words, 1, np.zeros((1, len(words)), np.uint8), np.array([1]), _chosen(own_choice, slots))
@@ -162,21 +162,19 @@ class PaillierPublicKey(PaillierSealing):
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> PaillierSlots:
         """The chosen integers as they are, zero for the others: nobody can tell which is which without the key."""
-        slots, words, parts = self._to_choose_from(sealed, own_choice, summing=False)
+        slots, words, parts = self._to_choose_from(sealed, own_choice)
         plan, chosen = slots.plan, slots.chosen + 1
         ensure_single_entries(plan)
         left = np.where(own_choice.reshape(-1, 1), words, self._ones(1))
         words = self._returned_slots(left, plan, chosen, None)
         return PaillierSlots(words, plan, self._ring, parts, (slots.entries, chosen))
 
-    def _to_choose_from(
-        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], *, summing: bool
-    ) -> tuple[PaillierSlots, Words, int]:
+    def _to_choose_from(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[PaillierSlots, Words, int]:
         slots, words, parts = inside(sealed, PaillierSlots, self._ring)
         shape = slots.plan.rows, slots.plan.offers(slots.entries, slots.chosen)
         fits = own_choice.shape == shape and own_choice.dtype == np.bool_
         ensure(fits, "A choice is a truth value for each row and entry of what it is made upon.")
-        ensure_turn(slots.plan, slots.chosen, summing=summing)
+        ensure_choice_left(slots.plan, slots.chosen)
         return slots, words, parts
 
     def _products(self, words: Words, parts: int, codes: NDArray[np.uint8], widths: Ints, nodes: Nodes) -> Words:

@@ -25,13 +25,12 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     agreed,
     ensure,
-    ensure_arrived,
+    ensure_choice_left,
     ensure_opened,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
-    ensure_turn,
     shared_values,
     summands,
 )
@@ -121,7 +120,7 @@ class UnencryptedPublicKey:
         self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
     ) -> ClearSlots:
         """Each row's sum of chosen entries, with `plus` and `pad` added; readable by ANYBODY."""
-        slots, left = self._chosen_of(sealed, own_choice, summing=True)
+        slots, left = self._chosen_of(sealed, own_choice)
         sums = left.sum(axis=1)
         added = summands(slots.plan, plus, pad)
         sums = slots.plan.centred(sums + added if added.size else sums)
@@ -129,17 +128,15 @@ class UnencryptedPublicKey:
 
     def filtered(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> ClearSlots:
         """The chosen integers, zero for the others; ANYBODY can tell which is which."""
-        slots, left = self._chosen_of(sealed, own_choice, summing=False)
+        slots, left = self._chosen_of(sealed, own_choice)
         ensure_single_entries(slots.plan)
         return ClearSlots(left, slots.plan, self._key, slots.parts, slots.chosen + 1)
 
-    def _chosen_of(
-        self, sealed: SealedSlots, own_choice: NDArray[np.bool_], *, summing: bool
-    ) -> tuple[ClearSlots, Ints]:
+    def _chosen_of(self, sealed: SealedSlots, own_choice: NDArray[np.bool_]) -> tuple[ClearSlots, Ints]:
         slots, clear = inside(sealed, ClearSlots, self._key)
         fits = own_choice.shape == clear.shape and own_choice.dtype == np.bool_
         ensure(fits, "A choice is a truth value for each row and entry of what it is made upon.")
-        ensure_turn(slots.plan, slots.chosen, summing=summing)
+        ensure_choice_left(slots.plan, slots.chosen)
         return slots, np.where(own_choice, clear, 0)
 
 
@@ -188,7 +185,6 @@ class UnencryptedSecretKey:
         own, clear = inside(sealed, ClearSlots, self._key)
         if not own.chosen:
             ensure_single_entries(own.plan)
-        ensure_arrived(own.plan, own.chosen)
         ensure_opened(clear, (own.plan.most,))
         return clear.copy()
 
@@ -263,7 +259,7 @@ class Unencrypted:
 
     def slots_room(self, plan: SlotsPlan) -> float:
         """What came in was checked to be within its bounds, and so is what returns."""
-        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only or plan.relayed else plan.entries)
+        integers = (1 if plan.apart else plan.rows) * (1 if plan.sums_only else plan.entries)
         return integers * math.log2(2 * plan.most + 1)
 
     def ensure_rows(self, plan: RowsPlan) -> None:
