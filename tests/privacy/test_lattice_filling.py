@@ -17,7 +17,9 @@ from tests.privacy import lattice_twin as twin
 from tests.privacy.lattice_attack import RETURN_BYTES, RETURNED, own_secret, phases, plaintext
 
 from hedgerow import _native
+from hedgerow.agreement.policy import Policy
 from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.model.fixed_scores import BITS
 from hedgerow.privacy.lattice import bounds
 from hedgerow.privacy.lattice.bounds import DROPPED, PRIMES, Q
 from hedgerow.privacy.lattice.cipher import Lattice
@@ -63,6 +65,16 @@ def test_without_a_filling_an_answer_would_carry_more_by_half_a_bit_at_least() -
     for bits in range(16, 23):
         modulus = score_modulus(2 ** (bits - 1))
         assert bounds.carried(Q, unfilled(plan_of(1, 520, 400, modulus)).flood_bits) - math.log2(modulus) > 0.5
+
+
+def test_three_answers_of_the_default_bits_stay_within_the_default_policy_and_of_one_bit_more_do_not() -> None:
+    limits = Policy().answer_limits
+    rooms = []
+    for bits in (BITS, BITS + 1):
+        plan = plan_of(4096, 520, 400, score_modulus(2 ** (bits - 1) - 1))
+        rooms.append(limits.most_answers * Lattice(100.0).slots_room(replace(plan, by_holder=True)))
+    # What is left is for relays: of each, so much as its room is above the modulus.
+    assert rooms[0] + 2 < limits.most_bits < rooms[1]
 
 
 def unfilled(plan: SlotsPlan) -> RowsLayout:
