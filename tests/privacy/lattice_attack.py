@@ -12,6 +12,7 @@ from tests.privacy import lattice_twin as twin
 
 from hedgerow.privacy.lattice.bounds import PRIMES
 from hedgerow.privacy.lattice.cipher import Lattice, LatticeSecretKey
+from hedgerow.privacy.lattice.layout import RowsLayout
 from hedgerow.privacy.shapes import RowsPlan
 
 Ints = NDArray[np.int64]
@@ -87,6 +88,37 @@ def better_fit(noise: list[int], moved: list[list[int]]) -> int:
     return int(2 * lean > sum(b * b - a * a for a, b in zip(zero, one, strict=True)))
 
 
+def plaintext(layout: RowsLayout, value: int) -> int:
+    """An integer as it is sealed: times the scale, or the nearest integer to Q x / t."""
+    return twin.rounded(RING.modulus * value, layout.modulus) if layout.modulus else layout.scale * value
+
+
+RETURN_BYTES = 2 * 13824 + 2 * 27
+"""Of one sum that is not merged with others."""
+RETURNED = twin.Ring(4096, PRIMES[:2])
+
+
+def phases(payload: bytes, rows: int, secret: Ints) -> tuple[Ints, list[int]]:
+    """Of returns that are not merged: c1 (rows x primes x 4096), and what the key holder sees of each one's sum."""
+    # Of a product modulo X^n + 1 the first coefficient.
+    turned = np.where(np.arange(4096) == 0, 1, -1) * secret[-np.arange(4096) % 4096]
+    words, seen = [], []
+    for row in range(rows):
+        now = payload[row * RETURN_BYTES : (row + 1) * RETURN_BYTES]
+        c1 = twin.unpacked(now[: 2 * 13824]).reshape(2, 4096)
+        c0 = twin.unpacked(now[2 * 13824 :]).reshape(2, 8)[:, :1]
+        phase = (c0 + (c1.astype(np.int64) @ turned)[:, None]) % np.array(RETURNED.primes)[:, None]
+        words.append(c1)
+        seen.append(twin.centred(twin.from_residues(phase.astype(np.uint32), RETURNED)[0], RETURNED.modulus))
+    return np.array(words), seen
+
+
+def own_secret(key: LatticeSecretKey) -> Ints:
+    """The coefficients of the key holder's secret: -1, 0, 1."""
+    found = twin.restored(key._own_secret.reshape(4, 2, 4096)[:1, 0], twin.Ring(4096, PRIMES[:1]))
+    return np.array([twin.centred(x, PRIMES[0]) for x in found])
+
+
 class KnownRows:
     """Sealed rows, and all that the key holder knows of them."""
 
@@ -95,14 +127,12 @@ class KnownRows:
         # A sum of sealed things has both halves in its wire form.
         self.sealed = self.key.seal_rows(values, plan) + self.key.seal_rows(np.zeros_like(values), plan)
         self.layout = self.sealed.layout
-        ring = twin.Ring(4096, PRIMES[:1])
-        secret = twin.restored(self.key._own_secret.reshape(4, 2, 4096)[:1, 0], ring)
-        self.secret = [twin.centred(x, PRIMES[0]) for x in secret]
+        self.secret: list[int] = own_secret(self.key).tolist()
         blocks = max(len(values) // self.layout.step, 1)
         words = twin.unpacked(self.sealed.encode()[-blocks * 8 * 13824 :][: 8 * 13824]).reshape(2, 4, 4096)
         self.pair = twin.Pair(twin.restored(words[0], RING), twin.restored(words[1], RING), RING)
         message = [0] * 4096
         for j in range(min(len(values), self.layout.step)):
-            message[-j % 4096] = self.layout.scale * int(values[j, 0]) * (1 if j == 0 else -1)
+            message[-j % 4096] = plaintext(self.layout, int(values[j, 0])) * (1 if j == 0 else -1)
         phase = zip(twin.phase(self.pair, self.secret), message, strict=True)
         self.errors = [twin.centred(x - m, RING.modulus) for x, m in phase]

@@ -268,8 +268,9 @@ def packed(table: NDArray[np.uint32]) -> bytes:
 
 def unpacked(data: bytes) -> NDArray[np.uint32]:
     """What `packed` packed, in one row."""
-    eights = [int.from_bytes(data[i : i + 27], "little") for i in range(0, len(data), 27)]
-    return np.array([eight >> (27 * i) & (2**27 - 1) for eight in eights for i in range(8)], dtype=np.uint32)
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, 27)
+    words = np.packbits(np.pad(bits, ((0, 0), (0, 5))), axis=1, bitorder="little")
+    return np.ascontiguousarray(words).view("<u4").reshape(-1).astype(np.uint32)
 
 
 def restored(words: NDArray[np.uint32], ring: Ring) -> Poly:

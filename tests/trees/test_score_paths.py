@@ -127,13 +127,13 @@ def test_the_score_of_a_hundred_trees_does_not_and_they_are_accepted():
 def test_the_figure_of_a_guess_is_what_the_attack_reaches():
     middle = model(3, 2)
     assert path_figures(middle, "passive").guess == pytest.approx(1.0)
-    assert path_figures(model(10, 3), "passive", bits=8).guess < path_figures(model(10, 3), "passive", bits=17).guess
+    assert path_figures(model(10, 3), "passive", bits=8).guess < path_figures(model(10, 3), "passive", bits=19).guess
 
 
 def test_fewer_digits_help_as_the_refusal_says():
-    told = [path_figures(model(15, 3), "passive", bits=bits).told for bits in (17, 12, 10)]
+    told = [path_figures(model(15, 3), "passive", bits=bits).told for bits in (19, 12, 10)]
     assert told[0] > 0.1 > told[1] > told[2]
-    with pytest.raises(PrivacyError, match="fewer bits than 17"):
+    with pytest.raises(PrivacyError, match="fewer bits than 19"):
         check_paths(model(15, 3), "passive")
     check_paths(model(15, 3), "passive", bits=10)
 

@@ -96,6 +96,23 @@ impl Stream {
             *x = three.as_chunks::<16>().0.iter().map(|b| u128::from_le_bytes(*b) & mask).sum();
         }
     }
+
+    /// Adds to each a uniform number below a bound (2^127 at most): as many bits as it has, thrown away and drawn anew if
+    /// they are not below it. Below 0 there is none to add.
+    pub fn add_below(&mut self, bound: u128, out: &mut [u128]) {
+        if bound == 0 {
+            return;
+        }
+        let mask = bound.next_power_of_two() - 1;
+        for x in out {
+            *x += loop {
+                let drawn = u128::from_le_bytes(self.draw(16).as_chunks::<16>().0[0]) & mask;
+                if drawn < bound {
+                    break drawn;
+                }
+            };
+        }
+    }
 }
 
 dispatched! {
@@ -171,6 +188,25 @@ mod tests {
         stream.wide(70, &mut z);
         let mean = z.iter().map(|&z| z as f64).sum::<f64>() / 100_000.0 / 2f64.powi(70);
         assert!((mean - 1.5).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn numbers_below_a_bound_are_uniform_and_added() {
+        let mut stream = Stream::new(&system_seed(), Use::Secret, 1);
+        let large = (1u128 << 90) / 11 * 11;
+        for bound in [11, large] {
+            let mut x = vec![5; 110_000];
+            stream.add_below(bound, &mut x);
+            let mut counts = [0f64; 11];
+            x.iter().for_each(|x| counts[((x - 5) / (bound / 11)) as usize] += 1.0);
+            let chi: f64 = counts.iter().map(|n| (n - 10_000.0).powi(2) / 10_000.0).sum();
+            // Ten degrees of freedom: beyond this once in a million.
+            assert!(chi < 48.0, "{bound} {chi}");
+        }
+        let mut x = [7; 3];
+        stream.add_below(1, &mut x);
+        stream.add_below(0, &mut x);
+        assert_eq!(x, [7; 3]);
     }
 
     #[test]

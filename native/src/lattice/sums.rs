@@ -34,6 +34,8 @@ pub struct Layout {
     pub lanes: usize,
     /// Bits of each of three uniform numbers whose sum is the flood.
     pub flood_bits: u32,
+    /// Values of one more uniform number, added to the flood; 0: none.
+    pub filling: u128,
 }
 
 impl Layout {
@@ -441,15 +443,16 @@ impl<'a> Job<'a> {
         // Twice an encryption of zero: a proven key is known to be well formed only when doubled.
         fresh.u.iter_mut().chain(&mut fresh.e2).for_each(|x| *x *= 2);
         own.wide(self.layout.flood_bits, &mut fresh.flood);
+        own.add_below(self.layout.filling, &mut fresh.flood);
         fresh
     }
 
-    /// Adds the summand, an error and the flood to the wanted coefficients of c0.
+    /// Adds the summand, an error, the flood and what fills the step beside it to the wanted coefficients of c0.
     fn flood(&self, l: usize, prime: &Prime, result: usize, fresh: &Fresh, c0: &mut [u32]) {
         let (lanes, groups) = (self.layout.lanes, self.groups.len());
         let chunks = self.layout.chunks(groups);
         let (lane, chunk, node) = (result % lanes, result / lanes % chunks, result / lanes / chunks);
-        let middle = prime.p - prime.reduce_wide(3u128 << (self.layout.flood_bits - 1));
+        let middle = prime.p - prime.reduce_wide((3u128 << (self.layout.flood_bits - 1)) + self.layout.filling / 2);
         for (k, c) in c0.iter_mut().enumerate() {
             let group = chunk * self.layout.at_once() + k;
             let plus = self.plus.get((node * groups + group) * lanes + lane);

@@ -42,14 +42,16 @@ struct RowsLayout {
     merges: usize,
     lanes: usize,
     flood_bits: u32,
+    filling: u128,
 }
 
 impl RowsLayout {
     fn checked(&self) -> PyResult<Layout> {
-        let &Self { step, merges, lanes, flood_bits } = self;
+        let &Self { step, merges, lanes, flood_bits, filling } = self;
         let fits = step.is_power_of_two() && step <= N && merges <= step.trailing_zeros() as usize && lanes > 0;
-        ensure(fits && (1..100).contains(&flood_bits), "a layout has a step, merges, lanes or flood that cannot be")?;
-        Ok(Layout { step, merges, lanes, flood_bits })
+        let drawn = (1..100).contains(&flood_bits) && filling < 1 << 107;
+        ensure(fits && drawn, "a layout has a step, merges, lanes or flood that cannot be")?;
+        Ok(Layout { step, merges, lanes, flood_bits, filling })
     }
 }
 

@@ -24,8 +24,12 @@ hides e u - s e2, too, up to `PROVEN_BITS`; what remains is what the wanted coef
 
 **Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
 two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
-value is 2049; a value beyond `rounding_bound` has a probability of 2^-64 in the whole run (Hoeffding, c1 being as good
-as uniform because of the encryption of zero in it).
+value is 2049, for which plans with a modulus have room; with others, a value beyond `rounding_bound` has a probability
+of 2^-64 in the whole run (Hoeffding, c1 being as good as uniform because of the encryption of zero in it).
+
+**What else fits in.** A flood leaves a part of a plaintext's step empty, and a key holder that cheats could use that.
+In plans with a modulus the flood is hardly wider than it must be, and a *filling*, one more uniform integer, takes the
+rest of the step. It need not hide any noise: the flood does, and what is independent of it uncovers nothing.
 """
 
 import math
@@ -53,6 +57,9 @@ FLOOD_ENTROPY = 1.0375
 """Bits of entropy that a flood has beyond w (w >= 6; in the limit 1.0377): none of them can carry anything."""
 MOST_FLOOD = 99
 """Bits of each of a flood's integers: what the sampler draws."""
+SPARE_BITS = 8
+"""Of a flood beside a filling: beyond those that hide, as long as the flood takes no more than this share of a step."""
+SPARE_SHARE = 2.0**-8
 PROVEN_BITS = 20
 """What a key holder that cheats with a proven key learns beside the room of the answers of a whole run, in statistical
 distance: at most 2 to the minus this. (In bits of information it is about the square of that.)"""
@@ -89,9 +96,12 @@ def flood_distance(moved: float, bits: int, coefficients: float) -> float:
     return math.ldexp(math.sqrt(2 * SMOOTHNESS * coefficients) * moved, -bits)
 
 
-def carried(modulus: int, bits: int) -> float:
-    """Bits that one flooded coefficient can carry at most, whatever was sealed and chosen: the channel's capacity."""
-    return math.log2(modulus) - bits - FLOOD_ENTROPY
+def carried(modulus: int, bits: int, filling: int = 0) -> float:
+    """Bits that one flooded coefficient can carry at most, whatever was sealed and chosen: the channel's capacity.
+
+    Flood and filling together have at least the entropy of either.
+    """
+    return math.log2(modulus) - max(bits + FLOOD_ENTROPY, math.log2(max(filling, 1)))
 
 
 def mask_deviation(last: int) -> float:
@@ -111,20 +121,28 @@ def proven_distance(n: int, bits: int, coefficients: float) -> float:
     return flood_distance(proven_shift(n), bits, coefficients)
 
 
-def rounding_bound(coefficients: int) -> float:
-    """What rounding moves a coefficient by, but for a probability of 2^-64 over so many coefficients."""
+def rounding_bound(coefficients: float) -> float:
+    """What rounding moves a coefficient by, but for a probability of 2^-64 over so many coefficients.
+
+    Over infinitely many it is the largest possible value.
+    """
     exponent = (FAILURE_BITS + 1) * math.log(2) + math.log(coefficients)
     return min(math.sqrt(N / 2 * exponent) + 1, (N + 1) / 2 + 1)
 
 
-def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: int) -> float:
+def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: float) -> float:
     """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
     row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
     switched = ((1 << merges) - 1) * SWITCH_LARGEST
     return float(ones * row + TWICE * ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
 
 
+def added_room(step: float, parts: int, noise: float) -> float:
+    """How far what is added may move every part of a return and still be less than half a step of the plaintext."""
+    return step * (0.5 - 2.0**-20) / parts - noise - 2
+
+
 def flood_room(step: float, parts: int, noise: float) -> int:
-    """Bits w of the widest flood with which every part's noise stays below half a step of the plaintext; 0: none."""
-    room = step * (0.5 - 2.0**-20) / parts - noise - 2
+    """Bits w of the widest flood that has room within a step of the plaintext; 0: none."""
+    room = added_room(step, parts, noise)
     return min(max(math.floor(math.log2(room / 1.5)), 0), MOST_FLOOD) if room > 1.5 else 0

@@ -24,7 +24,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
-from hedgerow.privacy.lattice import bounds, coefficients, slots_wire
+from hedgerow.privacy.lattice import coefficients, slots_wire
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
@@ -185,7 +185,7 @@ class LatticePublicKey:
             sealed.sealed,
             np.ascontiguousarray(own_choice),
             shared,
-            added,
+            joined(added[:, None], layout),
             layout,
             layout.residues,
             head.encode(layout),
@@ -402,8 +402,8 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
         sealed_by = (False,) if plan.by_holder else (False, True)
         if not in_coefficients(plan, self.link_mbit):
             return max(lanes_room(slots_layout(plan, public)) for public in sealed_by)
-        floods = [rows_layout(as_rows(plan), self.link_mbit, public).flood_bits for public in sealed_by]
-        return (1 if plan.apart else plan.rows) * bounds.carried(bounds.Q, min(floods))
+        layouts_of = [rows_layout(as_rows(plan), self.link_mbit, public) for public in sealed_by]
+        return (1 if plan.apart else plan.rows) * max(layout.carried for layout in layouts_of)
 
     def ensure_rows(self, plan: RowsPlan) -> None:
         """Refuses a plan whose sums have no room, or whose choices the whole run's returns would not hide."""

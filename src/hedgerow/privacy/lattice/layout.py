@@ -8,6 +8,7 @@ machine that was busy with other work; a wrong one costs time, never privacy.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import bounds
-from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan
+from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan, centred
 
 POLYNOMIAL_BYTES = 13824
 """4096 residues of 27 bits."""
@@ -55,15 +56,6 @@ class EntriesPlan(RowsPlan):
         """The largest absolute value that can be opened."""
         return (self.modulus // 2,)
 
-    @property
-    def wrapped(self) -> int:
-        """What a sum moves by when it wraps around the modulus, which the scale times the modulus does not reach.
-
-        It tells how often a sum wrapped, so the flood hides it; a pad can make it wrap, and so can adding up parts.
-        """
-        largest = (self.most_rows or self.rows) * self.bounds[0] * self.parts + self.summand + self.modulus
-        return (largest // self.modulus + 2) * (bounds.Q % self.modulus)
-
 
 def modulus_of(plan: RowsPlan) -> int:
     """What sums are opened modulo; 0: as they are."""
@@ -82,6 +74,8 @@ class RowsLayout:
     """Bits of each of the flood's three uniform integers."""
     modulus: int = 0
     """What plaintexts are taken modulo; 0: the power of two that has their bits."""
+    filling: int = 0
+    """Of a layout with a modulus, values of one more uniform integer, which fills the step of a plaintext: odd."""
 
     @property
     def lanes(self) -> int:
@@ -95,19 +89,39 @@ class RowsLayout:
 
     @property
     def scale(self) -> int:
-        """What a plaintext is multiplied by."""
+        """What a plaintext is multiplied by; with a modulus, that and a fraction: see `encoded`."""
         return bounds.Q // (self.modulus or 1 << self.bits)
 
     @property
+    def _is_rounded(self) -> bool:
+        """Whether plaintexts are multiplied by Q / modulus, which is no integer, and rounded."""
+        return self.modulus > 0 and bounds.Q % self.modulus > 0
+
+    def encoded(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is multiplied by the `residues`, so that the product is a sealed plaintext modulo Q.
+
+        The nearest integer to Q x / t is (Q x - r) / t, with r what Q x leaves modulo t. Modulo a prime of Q that is
+        -r / t.
+        """
+        return centred(_times(values, bounds.Q, self.modulus), self.modulus) if self._is_rounded else values
+
+    @property
     def residues(self) -> list[int]:
-        """The scale modulo each prime."""
-        return [self.scale % p for p in bounds.PRIMES[:4]]
+        """The scale modulo each prime, or what takes its place where plaintexts are rounded."""
+        primes = bounds.PRIMES[:4]
+        return [-pow(self.modulus, -1, p) % p if self._is_rounded else self.scale % p for p in primes]
 
     @property
     def opener(self) -> tuple[int, int]:
         """A factor of 63 bits and a shift that take a returned coefficient back to its plaintext."""
         shift = 63 + (self.scale // bounds.DROPPED).bit_length()
-        return ((bounds.DROPPED << shift) + self.scale // 2) // self.scale, shift
+        over, under = (self.modulus, bounds.Q) if self.modulus else (1, self.scale)
+        return ((bounds.DROPPED * over << shift) + under // 2) // under, shift
+
+    @property
+    def carried(self) -> float:
+        """Bits that one wanted coefficient can carry at most."""
+        return bounds.carried(bounds.Q, self.flood_bits, self.filling)
 
     def ones(self, rows: int, columns: int) -> int:
         """Ones of the selections that make one result: at most one for each row and each column it has a part of."""
@@ -123,7 +137,7 @@ class RowsLayout:
 
     def distance(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> float:
         """Statistical distance of the whole run if all of it were like this."""
-        moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key)) + _wrapped(plan)
+        moved = bounds.shift(ones, bounds.row_variance(parts, by_public_key)) + _rounding(plan, ones * parts)
         return bounds.flood_distance(moved, self.flood_bits, plan.run_sums)
 
     def hides(self, plan: RowsPlan, ones: int, parts: int, by_public_key: bool) -> bool:
@@ -155,8 +169,19 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
     return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
 
 
-def _wrapped(plan: RowsPlan) -> int:
-    return plan.wrapped if isinstance(plan, EntriesPlan) else 0
+def _rounding(plan: RowsPlan, ones: int) -> float:
+    """What rounded plaintexts and a rounded summand move a sum by, at most."""
+    return (ones + 1) / 2 if isinstance(plan, EntriesPlan) else 0.0
+
+
+def _times(values: NDArray[np.int64], factor: int, modulus: int) -> NDArray[np.int64]:
+    """Products modulo a number of at most 61 bits, in words of 64: so many bits of the factor at a time."""
+    rest, left = values % modulus, factor % modulus
+    bits = 62 - modulus.bit_length()
+    total = np.zeros_like(rest)
+    for shift in reversed(range(0, max(left.bit_length(), 1), bits)):
+        total = ((total << bits) + rest * (left >> shift & ((1 << bits) - 1))) % modulus
+    return total
 
 
 def _refuse(plan: RowsPlan) -> NoReturn:
@@ -205,11 +230,30 @@ def _flooded(
 ) -> RowsLayout | None:
     """The layout with the widest flood that fits, or none."""
     layout = RowsLayout(step, merges, packing, 0, modulus_of(plan))
+    if layout.modulus:
+        return _filled(plan, layout, public)
     ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
-    noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums) + _wrapped(plan)
+    noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
     bits = bounds.flood_room(layout.scale, plan.parts, noise)
     layout = replace(layout, flood_bits=bits)
     return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None
+
+
+def _filled(plan: RowsPlan, layout: RowsLayout, public: bool) -> RowsLayout | None:
+    """The layout with a flood that hides, hardly wider than that, and a filling for the rest of a step; or none."""
+    ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
+    noise = bounds.noise_without_flood(ones * plan.parts, public, layout.merges, math.inf)
+    room = bounds.added_room(layout.scale, plan.parts, noise + _rounding(plan, ones * plan.parts))
+
+    def hides(bits: int) -> bool:
+        return replace(layout, flood_bits=bits).hides(plan, ones, plan.parts, public)
+
+    least = bisect_left(range(bounds.MOST_FLOOD + 1), True, lo=6, key=hides)
+    spare = range(least + 1, least + bounds.SPARE_BITS + 1)
+    bits = max((w for w in spare if 1.5 * 2.0**w <= room * bounds.SPARE_SHARE), default=least)
+    left = int(room - 1.5 * 2.0**bits)
+    fits = bits <= bounds.MOST_FLOOD and left > 0
+    return replace(layout, flood_bits=bits, filling=2 * left + 1) if fits else None
 
 
 def blocks(plan: RowsPlan, layout: RowsLayout) -> int:

@@ -215,7 +215,7 @@ def ensure_addable(one: LatticeRows | LatticeSums, other: LatticeRows | LatticeS
 
 
 def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
-    """Channels (the last axis) packed into lanes, lanes first."""
+    """Channels (the last axis) packed into lanes, lanes first, as they are sealed."""
     lanes = np.zeros((layout.lanes, *values.shape[:-1]), np.int64)
     channel = 0
     for lane, widths in zip(lanes, layout.packing, strict=True):
@@ -223,7 +223,7 @@ def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
         for width in widths:
             lane += values[..., channel] << offset
             channel, offset = channel + 1, offset + width
-    return lanes
+    return layout.encoded(lanes)
 
 
 def joined(plus: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
