@@ -46,3 +46,7 @@ class AtMost:
 
     def __str__(self) -> str:
         return f"<= {self.limit:g}" + ("" if self.goal is None else f", goal {self.goal:g}")
+
+
+A_ROW = AtMost(8.0, 4.0)
+"""Kilobytes that a row of a large batch takes, both ways."""
