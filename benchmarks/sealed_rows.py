@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SameDigits:
-    """All scores of a line are the same to three digits, whoever computed them."""
+    """No two scores of a line differ by half of the third digit, whoever computed them."""
 
     largest: float
     """Difference between any two of them."""
