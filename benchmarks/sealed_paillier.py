@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.ciphers_rows import Faster
 from benchmarks.rows import Row
-from benchmarks.sealed_rows import WithinSteps
+from benchmarks.sealed_rows import AtMost
 from benchmarks.sealed_runs import PAILLIER, Trained, dealt, first, middle
 from benchmarks.sealed_sets import SETS
 from benchmarks.sets import DataSet
@@ -40,4 +40,4 @@ def rows_of(data: DataSet, request: Request) -> Iterator[Row]:
     yield Row(f"{name}, s", data.origin, ours.seconds, theirs.seconds, BAR, ours.others)
     yield Row(f"{name}, kB a row", data.origin, ours.kilobytes, theirs.kilobytes)
     largest = float(np.abs(ours.scores - theirs.scores).max())
-    yield Row(f"{name}, largest difference", data.origin, largest, bar=WithinSteps(largest, 0.0))
+    yield Row(f"{name}, largest difference", data.origin, largest, bar=AtMost(0))

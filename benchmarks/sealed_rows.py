@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SameDigits:
-    """All scores of a line are the same to three digits, whoever computed them."""
+    """No two scores of a line differ by half of the third digit, whoever computed them."""
 
     largest: float
     """Difference between any two of them."""
@@ -46,3 +46,7 @@ class AtMost:
 
     def __str__(self) -> str:
         return f"<= {self.limit:g}" + ("" if self.goal is None else f", goal {self.goal:g}")
+
+
+A_ROW = AtMost(8.0, 4.0)
+"""Kilobytes that a row of a large batch takes, both ways."""

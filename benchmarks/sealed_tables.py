@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.horizontal_rows import Figure, Line
-from benchmarks.sealed_rows import SameDigits, WithinSteps
+from benchmarks.sealed_rows import A_ROW, SameDigits, WithinSteps
 from benchmarks.sealed_runs import Asked, Trained, auc_ks, dealt, first, recipe_of
 from benchmarks.sealed_sets import SETS
 from benchmarks.sets import DataSet
@@ -22,7 +22,7 @@ QUICK = ("credit1", "jdt-30k")
 SHARES = (0.2, 0.8, 1.0)
 TABLE_4 = "table IV, 100 trees of depth 4"
 FIGURE_7 = "figure 7, seconds without joining, in one process"
-CROSSED = "what crosses"
+CROSSED = f"what crosses, kB a row {A_ROW}"
 
 
 @dataclass(frozen=True)
@@ -110,4 +110,4 @@ def crossed(data: DataSet, share: float, ways: tuple[Asked, Asked, Asked]) -> Li
         "one by one exchanges": serial.exchanges,
     }
     name = f"{data.name}: {share:.0%}, kB a row"
-    return Line(name, data.origin, sealed.kilobytes, batched.kilobytes, sheet=CROSSED, figures=figures)
+    return Line(name, data.origin, sealed.kilobytes, batched.kilobytes, A_ROW, sheet=CROSSED, figures=figures)
