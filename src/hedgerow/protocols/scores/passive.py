@@ -25,7 +25,7 @@ from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.passive import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, sealed_method
-from hedgerow.protocols.scores.signing import check_signed
+from hedgerow.protocols.scores.signing import TOLD, Hashes, check_signed, evidence
 from hedgerow.protocols.session.shell import Shell
 
 SESSION_BYTES = 32
@@ -126,23 +126,24 @@ class Choosing(Shell[Never]):
         session, n = self.session, len(request.ids)
         if session is None:
             raise self.refusal(request)
-        said = self._check(session, request)
+        hashes = self._check(session, request)
         reasons = self._reasons(session, request.reasons)
         weights = session.read(request.sealed_weights, tables.score_table, n)
         relays = session.read(request.sealed_relays, tables.relay_table, n)
         self._count(session, request.ids, 1 + len(reasons))
         own = own_rows(self.rows.own_values, self.rows.places(request.ids))
-        batch = ChosenBatch(session, said, self._sides(own))
+        batch = ChosenBatch(session, hashes.said, self._sides(own))
         scores = [batch.sums(score, table) for score, table in weights.items()]
         gone = [batch.relays(score, table) for score, table in relays.items()]
         told = []
         for columns in reasons:
             without = own.copy()
             without[:, columns] = np.nan
-            other = ChosenBatch(session, said, self._sides(without))
+            other = ChosenBatch(session, hashes.said, self._sides(without))
             told += [other.own_part(score, table) for score, table in weights.items()]
         self.n_asked += n
-        self.log.note("scores told", rows=n, scores=len(scores), relays=len(gone), reasons=len(told))
+        sizes = {"rows": n, "scores": len(scores), "relays": len(gone), "reasons": len(told)}
+        self.log.note(TOLD, **sizes, **evidence(session.told, request, hashes))
         return m.Scores(tuple(scores), tuple(gone), tuple(told))
 
     def _reasons(self, session: ToldSession, asked: bool) -> list[list[int]]:
@@ -152,8 +153,8 @@ class Choosing(Shell[Never]):
         first: list[list[int]] = [[]] if tables.asks_own_part(session.told.slots) else []
         return first + [list(columns) for _, columns in self.reasons]
 
-    def _check(self, session: ToldSession, request: m.AskScores) -> bytes:
-        """Refuse a batch that is too large, comes again, or is not signed; the hash of what was told of it."""
+    def _check(self, session: ToldSession, request: m.AskScores) -> Hashes:
+        """Refuse a batch that is too large, comes again, or is not signed; the hashes of what was told of it."""
         plan, n = self.member.agreed_plan, len(request.ids)
         if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID // 4:
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has, or by longer ids.")

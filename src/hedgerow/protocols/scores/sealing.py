@@ -26,7 +26,8 @@ class KeySession:
     method: SealedPrediction
     name: bytes
     secret: SecretKey
-    public_key: bytes
+    begun: tuple[bytes, ...]
+    """The hash of what each party was told at the beginning."""
     ready: tuple[ScoresReady, ...]
     """What each party says of what it lets be told."""
 
