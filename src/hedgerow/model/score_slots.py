@@ -78,7 +78,9 @@ class _Entries:
         self.ends: Ints = np.array([entry.end for entry in entries], np.int64)
         self.sources: Ints = np.array([entry.source for entry in entries], np.int64)
         self.fresh = np.flatnonzero(self.sources == FRESH)
-        self.nodes: Ints = np.array([entry.node for entry in entries], np.int64)[self.fresh]
+        self.cuts: Ints = np.array([entry.node for entry in entries], np.int64)
+        """Whose weights they have, or `RELAYED`."""
+        self.nodes: Ints = self.cuts[self.fresh]
         """Those of fresh entries."""
         self.come = np.flatnonzero(self.sources != FRESH)
 
@@ -199,8 +201,8 @@ class ClassSlots:
         ends = self.parties[party].relays
         relays = np.full(ends.shape, NEVER, np.int64)
         for row, group in zip(relays, self._relays[party], strict=True):
-            row[: len(group)] = _nodes(group)
-        return PartyNodes(_nodes(self._finals[party]), _nodes(self._shared[party]), relays)
+            row[: len(group)] = group.cuts
+        return PartyNodes(self._finals[party].cuts, self._shared[party].cuts, relays)
 
 
 class SlotTrees(NamedTuple):
@@ -272,10 +274,6 @@ class _Trees:
         cuts = [self.number[level[forest.columns[level] >= 0]] for level in levels]
         self.upwards = cuts[::-1]
         """The cuts of each level, the lowest first."""
-
-
-def _nodes(entries: Sequence[_Entry]) -> Ints:
-    return np.array([entry.node for entry in entries], np.int64)
 
 
 def _cuts(model: Model, passive: Sequence[str]) -> list[Ints]:
