@@ -9,12 +9,14 @@ import pytest
 from asked import Prediction
 from federated import TINY, Federation, params_of, two_class, vertical
 from federated import scattered as scattered_tables
+from hedgerow.agreement.options import Paillier
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.data import partition
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.transports.inproc import InProcess
+from sealed import Sealed
 
 VERTICAL = {"method": "vertical", "protection": "plain"}
 RUNS = {
@@ -33,6 +35,7 @@ RUNS = {
     "told names": {**VERTICAL, "policy": replace(ALLOW_ALL, tell_columns="names")},
     "counted": {**VERTICAL, "params": params_of(min_child_rows=5)},
     "hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True},
+    "sealed": {"method": "sealed"},
 }
 MORE = {
     "encrypted by Paillier": {"protection": "paillier", "key_bits": 2048, "opener": "party2", "params": TINY},
@@ -45,6 +48,7 @@ MORE = {
     "some passive parties, hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True, "party_share": 0.5},
     "nothing to cut": {**VERTICAL, "constant": "party3"},
     "other rows": {**VERTICAL, "align": "private", "scattered": True},
+    "sealed by Paillier": {"method": "sealed", "privacy": Paillier(2048), "rows": 3},
 }
 """Other ways to say the same messages."""
 
@@ -79,6 +83,8 @@ def run(**plan) -> Crossed:
     plan, method = dict(plan), plan.get("method")
     if method == "predict":
         return _prediction()
+    if method == "sealed":
+        return _sealed(**{name: given for name, given in plan.items() if name != "method"})
     if method == "vertical":
         fed = _by_columns(**plan)
     else:
@@ -96,6 +102,21 @@ def _prediction() -> Crossed:
     asked = Prediction(model, {name: parts.decoded(part, name) for name, part in fed.kept.items()}, fed.tables)
     with recorded() as calls:
         asked.leaves()
+    return Crossed(calls, asked.plan, model, asked.heard)
+
+
+def _sealed(rows=40, **more) -> Crossed:
+    """Two batches, the second with what columns contribute."""
+    fed = vertical(params_of())
+    model = fed.model()
+    own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
+    shown = {column.name: "a column" for table in fed.tables.values() for column in table.columns[:1]}
+    policy = replace(ALLOW_ALL, disclose=shown)
+    asked = Sealed.of(model, own, {n: t.take(np.arange(rows)) for n, t in fed.tables.items()}, policy=policy, **more)
+    with recorded() as calls:
+        asking = asked.asking()
+        asked.scores(asking)
+        asked.scores(asking, reasons=True)
     return Crossed(calls, asked.plan, model, asked.heard)
 
 

@@ -15,6 +15,7 @@ from hedgerow.agreement.options import (
     NoPrivacy,
     Paillier,
     Prediction,
+    SealedPrediction,
     SecureAggregation,
     Vertical,
     WholeTrees,
@@ -76,6 +77,7 @@ EVERY = (
     Vertical(Paillier(), active="c", align="given", hidden_rows=True),
     Vertical(PLAIN, active="c", align="given", on_loss="continue"),
     Prediction("a", "00"),
+    SealedPrediction("a", "00", 65537),
 )
 
 
@@ -94,8 +96,8 @@ def test_a_plan_is_read_with_the_very_options_it_was_written_with(method):
 def test_every_method_has_its_place_in_every_table(method):
     assert type(method) in LEAKS
     if not isinstance(method, Prediction):
-        assert type(method) in FORECASTS
         assert type(method) in MESSAGES
+        assert isinstance(method, SealedPrediction) or type(method) in FORECASTS
 
 
 def test_whole_numbers_are_read_as_they_are_written():

@@ -20,6 +20,7 @@ from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
+from sealed import Sealed
 
 MOST = 1 << 26
 
@@ -48,9 +49,13 @@ def real_frames():
     told.model()
     found = {one.kind: one for one in (*hidden.heard, *told.heard)} | found
     fed = vertical()
-    asked = Prediction(fed.model(), {name: parts.decoded(part, name) for name, part in fed.kept.items()}, fed.tables)
+    model = fed.model()
+    own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
+    asked = Prediction(model, own, fed.tables)
     asked.leaves()
-    return {one.kind: one for one in (*asked.heard, *fed.heard)} | found
+    scored = Sealed.of(asked.model, own, {name: table.take(np.arange(5)) for name, table in fed.tables.items()})
+    scored.scores()
+    return {one.kind: one for one in (*scored.heard, *asked.heard, *fed.heard)} | found
 
 
 REAL = real_frames()

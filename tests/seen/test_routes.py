@@ -67,11 +67,23 @@ def transcript(name):
     return Transcript(run(**ALL[name]))
 
 
+def together(seen, number):
+    """The receivers of a request and what each was sent; of a batch of sealed scores, over all its calls."""
+    first = next(iter(seen.calls[number][0].values()))
+    if not isinstance(first, m.AskScores):
+        return list(seen.frames[number].items())
+    batches = [{getattr(request, "batch", None) for request in requests.values()} for requests, _ in seen.calls]
+    calls = [i for i, kind in enumerate(seen.kinds) if kind is m.AskScores and batches[i] == {first.batch}]
+    return [sent for call in calls for sent in seen.frames[call].items()]
+
+
 def wrong_receivers(seen, number, to):
     """What is wrong with the receivers of a request, were it declared to go to these."""
-    requests, _ = seen.calls[number]
-    names, request = set(requests), next(iter(requests.values()))
-    if to.alike and len(set(seen.frames[number].values())) > 1:
+    requests, sent = seen.calls[number][0], together(seen, number)
+    names, request = {name for name, _ in sent}, next(iter(requests.values()))
+    if len(names) < len(sent):
+        return "a party twice"
+    if to.alike and len({frame for _, frame in sent}) > 1:
         return "different bytes"
     if to in (m.EVERY_PASSIVE, m.EACH_PASSIVE, m.EVERY_SPLITTABLE, m.EVERY_DRAWN, m.OWNER) and not seen.plan.active:
         return "nobody is passive"

@@ -26,6 +26,7 @@ ROWS = {
     "vertical": ["vertical", "counted", "told names", "vertical by a lattice", "vertical by Paillier", "other rows"],
     "vertical, hidden rows": ["hidden", "hidden by Paillier"],
     "prediction": ["predict"],
+    "sealed prediction": ["sealed", "sealed by Paillier"],
     ALIGNED: [],
     "names of columns": ["private names"],
 }

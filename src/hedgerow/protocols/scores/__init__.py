@@ -14,6 +14,7 @@ go on: the active party opens these, which are uniform under pads that it lacks,
 
 Sees in the clear.  Active: the score of every row and class, and if asked for, contributions of columns.
                     Passive: the ids of all rows, the slots of its own cuts.
-                    Active and the next of a relay together: what the one before chose in trees that both cut.
+                    Active and the next of a relay together: what the one before chose in trees that both cut; if the
+                    active party makes slots up, all that it chose.
                     Nobody: the way of a row, another's values or thresholds, which rows a party has.
 """

@@ -77,6 +77,7 @@ MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
     Horizontal: _horizontal_messages,
     WholeTrees: lambda _: (*JOINING, m.AskTrees, m.OwnTrees),
     Vertical: _vertical_messages,
+    SealedPrediction: lambda _: (m.Propose, m.Consent, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores),
 }
 
 
@@ -199,7 +200,10 @@ def _of_scores(plan: Plan) -> Iterator[str]:
     yield "Passive parties learn the ids of the rows, and nothing of their scores."
     yield f"{own} could seal what it likes, and so choose what the bits of an answer tell; owners count answers by id."
     if len(plan.answering) > 1:
+        yield f"{own} could ask one party alone, as if the others were absent, and so learn its part of a score."
         yield f"{own} and a passive party together can read what another chose in trees that both of them cut."
+        yield f"If {own} makes slots up besides, they can read all that it chose, and its audit log shows only sizes."
+    yield f"{own} learns by reasons what disclosed columns contribute, and where several answer, each one's own part."
 
 
 def _modulus(plan: Plan) -> int:
