@@ -264,3 +264,34 @@ def test_an_owner_can_blur_scores(world, running):
     difference = np.abs(world.told() - world.expected())
     assert difference.max() > 1e-2
     assert len(np.unique(difference.round(6))) > 150
+
+
+def test_a_refused_id_is_no_harm_to_the_next_request(resident, running):
+    """The party refuses, and answers what it is asked after that."""
+    for name in PASSIVE:
+        running(resident.serve(name, rules=RULES.format(1)))
+    stay, port = resident.stay()
+    running(stay).wait_for("Scoring rows at")
+    client, expected = resident.client(port), resident.expected()
+    assert client.ask("/score", {"rows": resident.rows(4)})[0] == 200
+    code, told = client.ask("/score", {"rows": resident.rows(4)})
+    assert code == 403
+    assert "most_answers_per_id = 1" in told["error"]
+    assert str(resident.table("alice").ids[4]) not in told["error"]
+    code, told = client.ask("/score", {"rows": resident.rows(5)})
+    assert code == 200, told
+    np.testing.assert_allclose(told["scores"][0][0], expected[5], atol=1e-3)
+
+
+def test_logs_and_status_have_no_id(resident, running):
+    for name in PASSIVE:
+        running(resident.serve(name))
+    stay, port = resident.stay()
+    running(stay).wait_for("Scoring rows at")
+    client, someone = resident.client(port), "somebody-quite-particular"
+    assert client.ask("/score", {"rows": [{"id": someone, "a": 0.5}]})[0] == 200
+    time.sleep(1.5)
+    written = [file for file in resident.folder.rglob("*") if file.is_file()]
+    assert any(file.name == "status.json" for file in written)
+    assert any("signature" in file.read_text(errors="ignore") for file in written if file.suffix == ".log")
+    assert not [file for file in written if someone.encode() in file.read_bytes()]
