@@ -207,6 +207,10 @@ def test_a_passive_party_cannot_accuse_with_a_request_that_nobody_signed(audit):
     other = identity("eve").sign("scores", b"what was signed").hex()
     with pytest.raises(AuditError, match=f"Requests for {N} rows .* have no signature of the active party"):
         check(audit.opened(), audit.evidence(log=changed_line(audit, signature=other)))
+    with pytest.raises(AuditError, match="have no signature of the active party"):
+        check(audit.opened(), audit.evidence(log=changed_line(audit, signature="no hexadecimal")))
+    with pytest.raises(AuditError, match="lacks what a party keeps of an answer"):
+        check(audit.opened(), audit.evidence(log=changed_line(audit, signed=5)))
 
 
 def test_another_certificate_key_model_or_slots_are_found(audit, made, tmp_path):
