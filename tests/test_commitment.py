@@ -44,6 +44,10 @@ def test_the_hash_is_that_of_the_page():
     leaves = [int((fixed.trees == tree).sum()) for tree in range(model.forest.n_trees)]
     numbers = ([fixed.bits, fixed.exponent, fixed.n_classes], leaves, fixed.weights.tolist())
     parts = [SALT, b"m", *(b"".join(struct.pack("<q", x) for x in one) for one in numbers)]
+    columns, children = model.forest.columns.tolist(), model.forest.children.tolist()
+    lefts = [child if column >= 0 else -1 for column, child in zip(columns, children, strict=True)]
+    owners = [-1 if column < 0 else int(column >= 2) for column in columns]
+    parts.append(hashlib.sha256(b"".join(struct.pack("<q", x) for x in lefts + owners)).digest())
     raw = b"hedgerow leaf values 1" + b"".join(struct.pack("<Q", len(part)) + part for part in parts)
     assert c.commit(model, SALT) == hashlib.sha256(raw).digest()
 
@@ -56,6 +60,8 @@ CHANGES = {
     "the salt": lambda o: msgspec.structs.replace(o, salt=bytes(32)),
     "trees": lambda o: msgspec.structs.replace(o, leaves=[o.leaves[0] - 1, o.leaves[1] + 1, *o.leaves[2:]]),
     "a leaf between trees and weights": lambda o: msgspec.structs.replace(o, leaves=o.leaves[:-1]),
+    "how cuts lie": lambda o: msgspec.structs.replace(o, trees=bytes(32)),
+    "half a hash of the trees": lambda o: msgspec.structs.replace(o, trees=o.trees[:16]),
     "a short salt": lambda o: msgspec.structs.replace(o, salt=SALT[:-1]),
     "no class": lambda o: msgspec.structs.replace(o, n_classes=0),
     "numbers that are too large": lambda o: msgspec.structs.replace(o, weights=[1 << 63, *o.weights[1:]]),
@@ -85,6 +91,23 @@ def test_a_model_with_other_leaf_values_or_another_name_is_refused():
         c.check_opening(kept, c.opening(other, SALT))
     with pytest.raises(PrivacyError, match="of another model"):
         c.check_opening(kept, c.opening(trained(name="n"), SALT))
+
+
+def test_a_model_whose_cuts_lie_otherwise_or_are_anothers_is_refused():
+    """Else the same leaves could be shown to lie below other cuts, when a request is audited."""
+    model = trained()
+    kept, forest = c.commitment(model, SALT), model.forest
+    at = np.flatnonzero(forest.columns >= 0)
+    columns = forest.columns.copy()
+    columns[at[0]] = 4 - columns[at[0]]
+    children = forest.children.copy()
+    children[at[0]] = children[at[-1]]
+    others = [
+        replace(model, forest=replace(forest, **changed)) for changed in ({"columns": columns}, {"children": children})
+    ]
+    for other in others:
+        with pytest.raises(PrivacyError, match="are not those that"):
+            c.check_opening(kept, c.opening(other, SALT))
 
 
 def test_the_same_leaf_values_have_another_hash_with_another_salt():

@@ -736,10 +736,10 @@ def lattice_secret_of(told: bytes) -> _U32 | None:
     """The secret key with these coefficients; None if there are not 4096, or one is not -1, 0 or 1."""
 
 def lattice_belongs(secret: _U32, public: _U32) -> bool:
-    """Whether a public key as `lattice_read_public` gives it is one of this secret, with an error as small as sampled."""
+    """Whether a public key as `lattice_read_public` gives it is one of this secret, with a sampled error."""
 
 def lattice_open_rows(secret: _U32, sealed: _SealedData, scale: Sequence[int], n_threads: int) -> _I64:
-    """Integers of sealed rows, 4096 a ciphertext; the least int64 where one was not sealed with this scale and error."""
+    """Integers of sealed rows, 4096 a ciphertext; the least int64 where one lies off this scale."""
 
 def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:
     """A fresh ternary secret, and the public half that belongs to it and to the seed."""

@@ -1,7 +1,8 @@
 """The command line: `hedgerow train | drive | join | predict | evaluate | show | explain | disclose | plan | ...`.
 
-Exit codes: 0 fine, 1 an audit log does not hold, 2 wrong usage, 3 data, model or parameters refused, 4 an audit
-log to verify cannot be read, 70 a fault of hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout went away.
+Exit codes: 0 fine, 1 an audit log or an opening does not hold, 2 wrong usage, 3 data, model or parameters refused, 4
+an audit log to verify cannot be read, 70 a fault of hedgerow's own, 130 stopped by Ctrl-C, 141 the reader of stdout
+went away.
 """
 
 import contextlib

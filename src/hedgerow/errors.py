@@ -10,6 +10,7 @@
   x ProtocolError    a message that the conversation does not allow, or that does not fit the plan
   x PolicyError      a data owner's own rules refuse the run
   x PartyLost        a party did not answer; the run stops so that it can be resumed
+  x AuditError       an audit found what an honest party would not have done
   x RunError         a run file, run folder, checkpoint or audit log cannot be used as it is
   x MissingExtra     an optional library is not installed
 
@@ -103,6 +104,10 @@ class PartyLost(HedgerowError):
     def __init__(self, sentence: str, parties: frozenset[str] = frozenset()) -> None:
         super().__init__(sentence)
         self.parties = parties
+
+
+class AuditError(HedgerowError):
+    """An audit found what an honest party would not have done."""
 
 
 class RunError(HedgerowError):

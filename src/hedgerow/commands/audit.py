@@ -1,4 +1,4 @@
-"""Audit logs: whether they are as they were written, and what they tell."""
+"""Audit logs: whether they are as they were written, what they tell; and whether sealed weights were honest."""
 
 import re
 from collections import Counter
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hedgerow.commands.audit_opening import opening
 from hedgerow.commands.print_tables import print_grid
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.report.tree_text import plain
@@ -56,4 +57,4 @@ def show(file: File) -> None:
     print_grid(["event", "type", "lines", "bytes"], rows, n_names=2)
 
 
-COMMANDS = (verify, show)
+COMMANDS = (verify, show, opening)

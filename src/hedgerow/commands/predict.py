@@ -57,6 +57,7 @@ def predict(
     cipher: scoring.CipherOption = scoring.CipherName.LATTICE,
     bits: scoring.BitsOption = BITS,
     link_mbit: scoring.Link = scoring.LINK_MBIT,
+    keep_openings: scoring.KeepOpenings = None,
     serve: scoring.Serve = False,
     listen: scoring.Listen = "127.0.0.1:8321",
     token_file: scoring.TokenFile = Path("hedgerow.token"),
@@ -70,7 +71,9 @@ def predict(
         check_writable(out)
     loaded = load_model(model)
     parties = predict_together.parties_of(with_, cert, key, without, folder)
-    sealing = scoring.sealing_of(cipher, bits, link_mbit, parties) if sealed else None
+    if keep_openings is not None and not sealed:
+        raise ParameterError("--keep-openings goes with --sealed; add that.")
+    sealing = scoring.sealing_of(cipher, bits, link_mbit, parties, keep_openings) if sealed else None
     if serve:
         scoring.stay(loaded, parties, sealing, data, threads_of(n_jobs), (listen, token_file))
         return

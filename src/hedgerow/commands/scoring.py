@@ -13,10 +13,11 @@ from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.commands.predict_together import Parties, say
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.model.fixed_scores import FEWEST_BITS
+from hedgerow.model.fixed_scores import BITS, FEWEST_BITS
 from hedgerow.model.model import Model
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.report.explain_reasons import Reason, Reasons
+from hedgerow.run.folder.openings_file import OpeningsFolder
 from hedgerow.run.real.connect import Options
 from hedgerow.run.real.score_http import ScoreServer, loopback, token_in
 from hedgerow.run.real.score_plan import Sealing
@@ -47,6 +48,15 @@ BitsOption = Annotated[
 Link = Annotated[
     float, typer.Option("--link-mbit", min=0.001, help="Speed of the slowest link in Mbit/s; goes with --sealed.")
 ]  # fmt: skip
+KeepOpenings = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep-openings",
+        metavar="FOLDER",
+        help="Keep every session's key and requests, for `hedgerow audit opening`; goes with --sealed.",
+        show_default=False,
+    ),
+]
 OwnColumns = Annotated[
     list[str] | None,
     typer.Option(
@@ -67,12 +77,18 @@ TokenFile = Annotated[
 ]
 
 
-def sealing_of(cipher: CipherName, bits: int, link_mbit: float, parties: Parties | None) -> Sealing:
+def sealing_of(
+    cipher: CipherName, bits: int, link_mbit: float, parties: Parties | None, keep_openings: Path | None = None
+) -> Sealing:
     """How scores are sealed; refused without the other parties."""
     if parties is None:
         raise ParameterError("--sealed goes with --with, a vertical model's run file; add that, --cert and --key.")
+    if keep_openings is not None and bits != BITS:
+        raise ParameterError(
+            f"--keep-openings goes with --bits {BITS}, in which leaf values are committed to; leave out --bits."
+        )
     privacy = Lattice(link_mbit) if cipher is CipherName.LATTICE else Paillier()
-    return Sealing(privacy, bits, parties.absent)
+    return Sealing(privacy, bits, parties.absent, OpeningsFolder(keep_openings) if keep_openings is not None else None)
 
 
 def score(model: Model, own_table: Table, parties: Parties, sealing: Sealing, threads: int) -> NDArray[np.float32]:

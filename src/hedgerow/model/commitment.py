@@ -1,12 +1,14 @@
 """A commitment to the leaf values of a vertical model, which the active party makes when it keeps the model.
 
-The passive parties get a salted hash of the leaf values in whole numbers, and keep it with their parts. It tells them
-nothing of the values. In a dispute the active party opens it, by telling values and salt, and everybody sees whether
-they are those of then. It does not show that a sealed query used them: that is what the audit of an opened query does.
+The passive parties get a salted hash of the leaf values in whole numbers, and of where these lie in the trees, and keep
+it with their parts. It tells them nothing of the values. In a dispute the active party opens it, by telling values and
+salt, and everybody sees whether they are those of then. It does not show that a sealed query used them: that is what
+the audit of an opened query does.
 
 The hash is SHA-256 over "hedgerow leaf values 1", then, each with its length (8 bytes, little-endian) before it: the
 salt, the id of the model, and the numbers (8 bytes each): bits, exponent of the step, scores of a row, leaves of every
-tree, weights of all leaves.
+tree, weights of all leaves; last the SHA-256 of two more lists of such numbers, for each node of the forest its left
+child (-1: it is a leaf) and which party cuts it (-1: none).
 """
 
 import hashlib
@@ -27,6 +29,8 @@ from hedgerow.storage.atomic import write_whole
 DOMAIN = b"hedgerow leaf values 1"
 SALT = 32
 """Bytes of a salt: without it, guesses of the values could be tried out."""
+TREES = 32
+"""Bytes of the hash of the trees."""
 
 
 class Commitment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +52,8 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many each tree has."""
     weights: list[int]
     salt: bytes
+    trees: bytes
+    """The hash of how cuts lie above leaves, and whose they are."""
 
 
 class _SaltFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +82,15 @@ def opening(model: Model, salt: bytes, bits: int = BITS) -> Opening:
     fixed = fixed_scores(model, bits)
     leaves = np.bincount(fixed.trees, minlength=model.forest.n_trees).tolist()
     shape = (ownership_of(model).model, bits, fixed.exponent, fixed.n_classes)
-    return Opening(*shape, leaves, fixed.weights.tolist(), salt)
+    return Opening(*shape, leaves, fixed.weights.tolist(), salt, trees=_trees(model))
+
+
+def _trees(model: Model) -> bytes:
+    """The hash of children and owners."""
+    columns, ends = model.forest.columns, np.cumsum([n for _, n in ownership_of(model).columns])
+    owner = np.where(columns >= 0, np.searchsorted(ends, columns, side="right"), -1)
+    children = np.where(columns >= 0, model.forest.children, -1)
+    return hashlib.sha256(children.astype("<i8").tobytes() + owner.astype("<i8").tobytes()).digest()
 
 
 def digest_of(opened: Opening) -> bytes:
@@ -87,12 +101,17 @@ def digest_of(opened: Opening) -> bytes:
         name = opened.model.encode()
     except (OverflowError, UnicodeEncodeError):
         raise _impossible() from None
-    if len(opened.salt) != SALT or min(opened.leaves, default=1) < 1 or sum(opened.leaves) != len(opened.weights):
+    if (
+        len(opened.trees) != TREES
+        or len(opened.salt) != SALT
+        or min(opened.leaves, default=1) < 1
+        or sum(opened.leaves) != len(opened.weights)
+    ):
         raise _impossible()
     if opened.n_classes < 1 or len(opened.leaves) % opened.n_classes:
         raise _impossible()
     made = hashlib.sha256(DOMAIN)
-    for part in (opened.salt, name, *raw):
+    for part in (opened.salt, name, *raw, opened.trees):
         made.update(len(part).to_bytes(8, "little") + part)
     return made.digest()
 

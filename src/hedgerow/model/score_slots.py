@@ -17,6 +17,7 @@ Weights are integers, and all sums are taken modulo a prime, so that differences
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ NEVER = -2
 """The end of an entry that only fills a group: no row comes out of it."""
 FRESH = -1
 """The source of an entry that the active party seals from its own weights."""
+RELAYED = -1
+"""The node of an entry that is another party's relay."""
 LINK = 1 << 32
 """A source is a party's number times this, plus the number of its relay among those to the same party."""
 
@@ -64,7 +67,7 @@ class _Entry:
     """One entry: the own end that chooses it, and its weight, that of a node or of another party's relay."""
 
     end: int
-    node: int = -1
+    node: int = RELAYED
     source: int = FRESH
 
 
@@ -75,7 +78,9 @@ class _Entries:
         self.ends: Ints = np.array([entry.end for entry in entries], np.int64)
         self.sources: Ints = np.array([entry.source for entry in entries], np.int64)
         self.fresh = np.flatnonzero(self.sources == FRESH)
-        self.nodes: Ints = np.array([entry.node for entry in entries], np.int64)[self.fresh]
+        self.cuts: Ints = np.array([entry.node for entry in entries], np.int64)
+        """Whose weights they have, or `RELAYED`."""
+        self.nodes: Ints = self.cuts[self.fresh]
         """Those of fresh entries."""
         self.come = np.flatnonzero(self.sources != FRESH)
 
@@ -183,6 +188,44 @@ class ClassSlots:
         change = value[:, child + 1 - default] - value[:, child + default]
         out[:, entries.fresh] = change * live[:, self._known_end[node]]
         return out
+
+    @property
+    def trees(self) -> "SlotTrees":
+        """The trees that the slots are of."""
+        known = np.zeros(len(self._trees.nodes), np.bool_)
+        known[self._known[self._known >= 0]] = True
+        return SlotTrees(self._trees.n, self._trees.nodes, self._trees.children, known, self._default)
+
+    def nodes(self, party: int) -> "PartyNodes":
+        """The cuts whose weights a party's entries have."""
+        ends = self.parties[party].relays
+        relays = np.full(ends.shape, NEVER, np.int64)
+        for row, group in zip(relays, self._relays[party], strict=True):
+            row[: len(group)] = group.cuts
+        return PartyNodes(self._finals[party].cuts, self._shared[party].cuts, relays)
+
+
+class SlotTrees(NamedTuple):
+    """The trees of one class: nodes level by level, roots first."""
+
+    n: int
+    """How many trees there are."""
+    places: Ints
+    """The nodes' places in the forest."""
+    children: Ints
+    """The left child of each, the right one stands behind it; -1 for a leaf."""
+    known: NDArray[np.bool_]
+    """Cuts that the active party answers."""
+    default: Ints
+    """The default side of the others: 0 left, 1 right."""
+
+
+class PartyNodes(NamedTuple):
+    """Which cut's weight each entry of a party has; `RELAYED`: another party's sum, `NEVER`: none, it fills a group."""
+
+    entries: Ints
+    shared: Ints
+    relays: Ints
 
 
 class FilledSlots:

@@ -25,8 +25,8 @@ answer can carry: `slots_room`. A plan with a modulus has no more room than its 
 A plan (`shapes`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
 refuses the plan. Integers are signed throughout. A sealed thing has no values, and no conversion to an array: only
-`open_sums` and `open_slots` read it, and in an audit whoever was given the key. Sealed things of one key and plan can be added and subtracted, as often as the
-plan's parts allow.
+`open_sums` and `open_slots` read it, and in an audit whoever was given the key. Sealed things of one key and plan can
+be added and subtracted, as often as the plan's parts allow.
 """
 
 from abc import ABC, abstractmethod
@@ -36,7 +36,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
-
 
 NOT_SEALED = int(np.iinfo(np.int64).min)
 """In the place of an integer that nobody can have sealed as agreed."""

@@ -28,7 +28,7 @@ class LatticeRevealedKey:
         self._secret, self._name, self._threads = secret, name, threads
 
     def entries(self, sealed: SealedSlots) -> tuple[Ints, Ints]:
-        """Rows x entries, and what rows share; `NOT_SEALED` where an integer or its error is none that was agreed on."""
+        """Rows x entries, and what rows share; `NOT_SEALED` where an integer or its error is none agreed on."""
         slots = of_kind(sealed, CoefficientSlots)
         rows, plan = of_kind(slots.sealed, LatticeRows), slots.plan
         if rows.public.name != self._name:

@@ -16,6 +16,7 @@ from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.candidates import reached
 from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.openings import KeepsOpenings, SessionHead
 from hedgerow.protocols.scores.pads import batch_hash, session_hash
 from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
 from hedgerow.protocols.scores.signing import PURPOSE, begun_hash, signed
@@ -51,14 +52,19 @@ class SealedAsking:
         keys: Sequence[Key],
         identity: Identity,
         threads: int = 1,
+        *,
+        openings: KeepsOpenings | None = None,
     ) -> None:
-        """`weights` has those of leaves, at their places in the forest; `keys` is what the parties consented with."""
+        """`weights` has those of leaves, at their places in the forest; `keys` is what the parties consented with.
+
+        `openings` keeps all that an auditor needs to open the requests.
+        """
         self.group, self.layout, self.weights, self.identity, self.threads = group, layout, weights, identity, threads
         method = group.plan.method
         if not isinstance(method, SealedPrediction):
             raise ProtocolError("The plan is not one of a sealed prediction.")
         self.method, self.keys = method, tuple(keys)
-        self.batch = 0
+        self.batch, self.openings = 0, openings
         self.session = self._begin()
 
     def _begin(self) -> KeySession:
@@ -71,13 +77,23 @@ class SealedAsking:
             for party, told in zip(self.layout.names, self.layout.told, strict=True)
         }
         ready = self.group.ask(requests, ScoresReady)
-        begun = tuple(begun_hash(requests[party]) for party in self.layout.names)
+        if self.openings is not None:
+            plan, certificate = self.group.plan.text, self.identity.certificate
+            self.openings.begin(SessionHead(plan, certificate, name, self.keys, encoded))
+        names = self.layout.names
+        begun = tuple(begun_hash(requests[party]) for party in names)
         said = session_hash(self.group.plan.digest, name, self.keys)
-        return KeySession(self.method, secret, said, begun, tuple(ready[party] for party in self.layout.names))
+        return KeySession(self.method, secret, said, begun, tuple(ready[party] for party in names))
 
     def renew(self) -> None:
         """Go on with another key."""
+        self.close()
         self.session = self._begin()
+
+    def close(self) -> None:
+        """The session's key is used no more; where openings are kept, it is revealed to them."""
+        if self.openings is not None:
+            self.openings.end(self.session.secret.reveal())
 
     def ask(self, ids: Sequence[str], own_values: NDArray[np.float32], reasons: bool = False) -> Opened:
         """The scores of a batch of rows, and the contributions of passive columns if asked for.
@@ -96,8 +112,11 @@ class SealedAsking:
             for party in wave:
                 tables_of = batch.seal(party)
                 request = AskScores(number, tuple(ids), reasons, *tables_of, b"")
-                signature = self.identity.sign(PURPOSE, signed(said, self.session.begun[party], request))
-                requests[self.layout.names[party]] = msgspec.structs.replace(request, signature=signature)
+                asked = signed(said, self.session.begun[party], request)
+                request = msgspec.structs.replace(request, signature=self.identity.sign(PURPOSE, asked))
+                requests[self.layout.names[party]] = request
+                if self.openings is not None:
+                    self.openings.keep(self.layout.names[party], request)
             answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
             for party in wave:
                 batch.open(party, answers[self.layout.names[party]], reasons)

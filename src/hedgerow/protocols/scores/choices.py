@@ -1,9 +1,11 @@
 """What a passive party of a sealed prediction was told, checked, and its choices among the weights of a batch."""
 
+import hashlib
 import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +56,11 @@ class ToldSession:
         public = cipher_of(plan).read_public_key(told.public_key, threads)
         said = session_hash(plan.digest, told.session, told.keys)
         return cls(sealed_method(plan), told, number, own_secrets, public, said, begun_hash(told))
+
+    @cached_property
+    def key_hash(self) -> str:
+        """Of the active party's public key, for the log."""
+        return hashlib.sha256(self.told.public_key).hexdigest()
 
     def check(self, cuts: int) -> None:
         """Refuse slots of other than so many own cuts, or relays from or to parties that are not asked."""

@@ -27,7 +27,7 @@ from hedgerow.protocols.predict.passive import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, blurred, sealed_method
 from hedgerow.protocols.scores.pads import batch_hash
-from hedgerow.protocols.scores.signing import check_signed, signed
+from hedgerow.protocols.scores.signing import TOLD, Hashes, check_signed, evidence
 from hedgerow.protocols.session.shell import Shell
 
 SESSION_BYTES = 32
@@ -132,25 +132,25 @@ class Choosing(Shell[Never]):
         session, n = self.session, len(request.ids)
         if session is None:
             raise self.refusal(request)
-        said, asked = self._check(session, request)
+        hashes = self._check(session, request)
         reasons = self._reasons(session, request.reasons)
         weights = session.read(request.sealed_weights, tables.score_table, n)
         relays = session.read(request.sealed_relays, tables.relay_table, n)
         self._count(session, request.ids, 1 + len(reasons))
         own = own_rows(self.rows.own_values, self.rows.places(request.ids))
         blur = blurred(n, session.method, self.own.policy.blur_permille)
-        batch = ChosenBatch(session, said, self._sides(own), blur)
+        batch = ChosenBatch(session, hashes.said, self._sides(own), blur)
         scores = [batch.sums(score, table) for score, table in weights.items()]
         gone = [batch.relays(score, table) for score, table in relays.items()]
         told = []
         for columns in reasons:
             without = own.copy()
             without[:, columns] = np.nan
-            other = ChosenBatch(session, said, self._sides(without), blur)
+            other = ChosenBatch(session, hashes.said, self._sides(without), blur)
             told += [other.own_part(score, table) for score, table in weights.items()]
         self.n_asked += n
-        told_of = {"rows": n, "scores": len(scores), "relays": len(gone), "reasons": len(told)}
-        self.log.note("scores told", **told_of, asked=asked.hex(), signature=request.signature.hex())
+        sizes = {"rows": n, "scores": len(scores), "relays": len(gone), "reasons": len(told)}
+        self.log.note(TOLD, **sizes, **evidence(session.key_hash, session.told.session, request, hashes))
         return m.Scores(tuple(scores), tuple(gone), tuple(told))
 
     def _reasons(self, session: ToldSession, asked: bool) -> list[list[int]]:
@@ -160,11 +160,8 @@ class Choosing(Shell[Never]):
         first: list[list[int]] = [[]] if session.own_secrets else []  # where the score has others' parts in it
         return first + [list(columns) for _, columns in self.reasons]
 
-    def _check(self, session: ToldSession, request: m.AskScores) -> tuple[bytes, bytes]:
-        """Refuse a batch that is too large, comes again, or is not signed.
-
-        Returns the hash of what all are told of it, and the one that is signed.
-        """
+    def _check(self, session: ToldSession, request: m.AskScores) -> Hashes:
+        """Refuse a batch that is too large, comes again, or is not signed; the hashes of what was told of it."""
         plan, n = self.member.agreed_plan, len(request.ids)
         if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID:
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has, or by longer ids.")
@@ -172,9 +169,7 @@ class Choosing(Shell[Never]):
             raise ProtocolError("The active party asks about a batch again, or out of turn; its pads are used up.")
         self.batch = request.batch
         said = batch_hash(session.said, request.batch, request.ids)
-        asked = signed(said, session.begun, request)
-        check_signed(plan, self.certificate, asked, request)
-        return said, asked
+        return check_signed(plan, self.certificate, said, session.begun, request)
 
     def _count(self, session: ToldSession, ids: Sequence[str], times: int) -> None:
         """Count what is about to be told of these ids, so many answers for each score; refused if it is too much."""

@@ -29,6 +29,7 @@ from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.scores.active import Opened, SealedAsking
 from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.protocols.session.group import PartyGroup
 
 Progress = Callable[[int, int], None]
@@ -39,6 +40,13 @@ def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> 
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
     return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)
+
+
+def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:
+    """The weights of leaves at their places in the forest."""
+    weights = np.zeros(len(model.forest.columns), np.int64)
+    weights[leaves_of(model)] = fixed.weights
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +63,20 @@ class SealedScores:
     """The active party's side of sealed predictions with one model, for as many tables as come."""
 
     def __init__(
-        self, group: PartyGroup, model: Model, fixed: FixedScores, keys: Sequence[Key], identity: Identity, threads: int
+        self,
+        group: PartyGroup,
+        model: Model,
+        fixed: FixedScores,
+        keys: Sequence[Key],
+        identity: Identity,
+        threads: int,
+        *,
+        openings: KeepsOpenings | None = None,
     ) -> None:
         self.model, self.fixed = model, fixed
-        weights = np.zeros(len(model.forest.columns), np.int64)
-        weights[leaves_of(model)] = fixed.weights
+        weights = placed(model, fixed)
         layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
-        self.asking = SealedAsking(group, layout, weights, keys, identity, threads)
+        self.asking = SealedAsking(group, layout, weights, keys, identity, threads, openings=openings)
         for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
             first, last = ownership_of(model).span(name)
             if len(ready.reasons) > last - first + 1:
@@ -69,6 +84,10 @@ class SealedScores:
             if ready.least_paths:
                 check_paths(model, name, ready.least_paths, bits=fixed.bits)
         self.columns = part_of(model, ownership_of(model).active).columns
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        self.asking.close()
 
     def scores(self, own_table: Table, progress: Progress = lambda _done, _of: None) -> NDArray[np.float32]:
         """Raw scores, rows x classes."""

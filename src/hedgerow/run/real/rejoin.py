@@ -32,8 +32,15 @@ class Scoring:
         """The parties, told all that they need."""
         if self._scores is None or self._restarted.is_set():
             self._restarted.clear()
+            self.close()
             self._scores = self._join()
         return self._scores
+
+    def close(self) -> None:
+        """What was begun with the parties is over."""
+        begun, self._scores = self._scores, None
+        if begun is not None:
+            begun.close()
 
     def scores(self, own_table: Table, progress: Progress = lambda _done, _of: None) -> NDArray[np.float32]:
         """Raw scores, rows x classes."""

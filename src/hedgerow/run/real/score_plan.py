@@ -8,6 +8,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.model.fixed_scores import BITS, FixedScores, fixed_scores
 from hedgerow.model.model import Model
 from hedgerow.protocols.scores.active import sealed_plan
+from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.protocols.scores.scoring import method_of
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.real.prediction import plan_for, prediction_plan
@@ -15,11 +16,13 @@ from hedgerow.run.real.prediction import plan_for, prediction_plan
 
 @dataclass(frozen=True)
 class Sealing:
-    """How scores are sealed: the cipher, the bits of a score, and who is not asked."""
+    """How scores are sealed: the cipher, the bits of a score, who is not asked, and what is kept of it."""
 
     privacy: Lattice | Paillier = Lattice()  # noqa: RUF009  # frozen
     bits: int = BITS
     absent: tuple[str, ...] = ()
+    openings: KeepsOpenings | None = None
+    """Where the active party keeps what an auditor would need."""
 
 
 def sealed_plan_of(run: RunFile, method: SealedPrediction) -> Plan:

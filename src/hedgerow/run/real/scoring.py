@@ -32,12 +32,14 @@ def scoring(run: RunFile, model: Model, identity: Identity, sealing: Sealing, op
     def join() -> SealedScores:
         wait_for(present, seat, corridor, LATE)
         group = PartyGroup(corridor, plan, present, seat.settings.deadline)
-        return SealedScores(group, model, fixed, propose(group, identity), identity, options.threads)
+        keys, openings = propose(group, identity), sealing.openings
+        return SealedScores(group, model, fixed, keys, identity, options.threads, openings=openings)
 
     scoring = Scoring(join)
     with (
         closing(open_folder(place, about, False)) as folder,
         drive(seat, folder, present, on_restart=scoring.forget) as (corridor, _),
+        closing(scoring),
     ):
         scoring.joined()
         yield scoring
