@@ -15,8 +15,8 @@ from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import present_of
 from hedgerow.protocols.predict.passive import PartOwner
-from hedgerow.protocols.scores.active import SealedAsking, sealed_plan
-from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.active import SealedAsking
+from hedgerow.protocols.scores.layout import Layout, sealed_plan
 from hedgerow.protocols.scores.passive import Choosing
 from hedgerow.protocols.scores.scoring import SealedScores
 from hedgerow.protocols.session.group import PartyGroup

@@ -21,9 +21,8 @@ from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.scores import opening_checks
 from hedgerow.protocols.scores.active import SealedAsking
-from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.layout import Layout, placed
 from hedgerow.protocols.scores.opening_checks import Evidence, check
-from hedgerow.protocols.scores.scoring import placed
 from hedgerow.run.folder.openings_file import OpeningsFolder, read_opening
 from hedgerow.storage.audit import AuditLog
 from sealed import Sealed

@@ -34,6 +34,7 @@ def every_request():
     heard = {type(one.message): one.message for one in all_heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}
+    heard |= {m.BeginScores: m.BeginScores(b"", (), (), b""), m.AskScores: m.AskScores(0, ("one",), False, (), (), b"")}
     assert set(heard) == set(m.REQUESTS)
     return heard
 

@@ -58,7 +58,7 @@ class Explanation:
         unknown = [use for use in self.uses if use.known in ("name", "number")]
         if unknown:
             said.append(
-                f"{len(unknown)} of the {len(self.uses)} columns used are not disclosed; ask their owners for a file "
+                f"Of the {len(self.uses)} columns used, {len(unknown)} undisclosed; ask their owners for a file "
                 "of meanings (hedgerow disclose)."
             )
         if self.effects:

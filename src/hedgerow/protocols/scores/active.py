@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import SealedPrediction
-from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import AskScores, BeginScores, Key, Scores, ScoresReady
 from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
@@ -21,14 +20,8 @@ from hedgerow.protocols.scores.pads import batch_hash, session_hash
 from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
 from hedgerow.protocols.scores.signing import PURPOSE, begun_hash, signed
 from hedgerow.protocols.session.group import PartyGroup
-from hedgerow.trees.params import TreeParams
 
 Ints = NDArray[np.int64]
-
-
-def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction, coordinator: str = "") -> Plan:
-    """What the parties of a sealed prediction agree to."""
-    return Plan(run, members, Goal(), TreeParams(), method, coordinator)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,38 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
+from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import SlotsTold
+from hedgerow.model.candidates import leaves_of
+from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model
-from hedgerow.model.part import Part
+from hedgerow.model.part import Part, ownership_of
 from hedgerow.model.score_slots import ClassSlots, PartySlots, known_part
+from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.scores import tables
+from hedgerow.trees.params import TreeParams
+
+
+def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction, coordinator: str = "") -> Plan:
+    """What the parties of a sealed prediction agree to."""
+    return Plan(run, members, Goal(), TreeParams(), method, coordinator)
+
+
+def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
+    """What the plan of a sealed prediction says of the model."""
+    own = ownership_of(model)
+    return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)
+
+
+def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:
+    """The weights of leaves at their places in the forest."""
+    weights = np.zeros(len(model.forest.columns), np.int64)
+    weights[leaves_of(model)] = fixed.weights
+    return weights
 
 
 @dataclass(frozen=True, eq=False)

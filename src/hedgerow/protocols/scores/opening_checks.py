@@ -24,11 +24,10 @@ from hedgerow.model.model import Model
 from hedgerow.model.part import Part, joined
 from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.scores.choices import sealed_method
-from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.layout import Layout, placed
 from hedgerow.protocols.scores.opening_log import answered
 from hedgerow.protocols.scores.opening_weights import LeafWeights, OpenedTables
 from hedgerow.protocols.scores.openings import SessionOpening
-from hedgerow.protocols.scores.scoring import placed
 
 
 @dataclass(frozen=True, eq=False)

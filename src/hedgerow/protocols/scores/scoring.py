@@ -15,38 +15,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.corridor.messages import Key
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
-from hedgerow.model.candidates import leaves_of
 from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import ownership_of, part_of
 from hedgerow.model.score_paths import check_paths
-from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.scores.active import Opened, SealedAsking
-from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.layout import Layout, placed
 from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.protocols.session.group import PartyGroup
 
 Progress = Callable[[int, int], None]
 """Told how many of how many rows are done."""
-
-
-def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
-    """What the plan of a sealed prediction says of the model."""
-    own = ownership_of(model)
-    return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)
-
-
-def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:
-    """The weights of leaves at their places in the forest."""
-    weights = np.zeros(len(model.forest.columns), np.int64)
-    weights[leaves_of(model)] = fixed.weights
-    return weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.agreement.plan import Plan
 from hedgerow.model.fixed_scores import BITS, FixedScores, fixed_scores
 from hedgerow.model.model import Model
-from hedgerow.protocols.scores.active import sealed_plan
+from hedgerow.protocols.scores.layout import method_of, sealed_plan
 from hedgerow.protocols.scores.openings import KeepsOpenings
-from hedgerow.protocols.scores.scoring import method_of
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.real.prediction import plan_for, prediction_plan
 

@@ -3,7 +3,15 @@
 from collections.abc import Callable
 
 from hedgerow.corridor.transport import Answer
-from hedgerow.errors import HedgerowError, IdentityError, PolicyError, PrivacyError, ProtocolError, RunError
+from hedgerow.errors import (
+    CipherError,
+    HedgerowError,
+    IdentityError,
+    PolicyError,
+    PrivacyError,
+    ProtocolError,
+    RunError,
+)
 from hedgerow.run.folder.restart import STOPPED_BY_DRIVER
 from hedgerow.run.real.connect import EVENTS, Seat
 from hedgerow.storage.audit import AuditLog
@@ -40,7 +48,7 @@ def _discreet(seat: Seat, own: Answer) -> Answer:
     def answer(frame: bytes) -> bytes:
         try:
             return own(frame)
-        except (PolicyError, ProtocolError, PrivacyError, IdentityError):
+        except (CipherError, PolicyError, ProtocolError, PrivacyError, IdentityError):
             raise  # these speak of what the driver said
         except HedgerowError as error:
             seat.say(f"This party refuses: {error}")

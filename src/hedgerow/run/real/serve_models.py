@@ -74,9 +74,11 @@ class ModelServer:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Call the drivers of all models, each in a thread of its own."""
+        """Call the drivers of all models, each in a thread of its own; refuses a folder that another process uses."""
         for one in self.served:
-            thread = threading.Thread(target=self._keep, args=(one,), daemon=True, name=f"hedgerow-serve-{one.label}")
+            log = AuditLog(self.folder / f"{one.label}.log", one.own.part.model, one.own.name)
+            name = f"hedgerow-serve-{one.label}"
+            thread = threading.Thread(target=self._keep, args=(one, log), daemon=True, name=name)
             self._threads.append(thread)
             thread.start()
         self.note()
@@ -100,8 +102,7 @@ class ModelServer:
         with self._lock:
             write_whole(self.folder / STATUS, msgspec.json.encode(told) + b"\n", RunError, PRIVATE_FILE)
 
-    def _keep(self, one: Served) -> None:
-        log = AuditLog(self.folder / f"{one.label}.log", one.own.part.model, one.own.name)
+    def _keep(self, one: Served, log: AuditLog) -> None:
         while True:
             try:
                 self._converse(one, log)

@@ -13,9 +13,9 @@ from hedgerow.data.table import Table
 from hedgerow.model.fixed_scores import BITS, fixed_scores
 from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
-from hedgerow.protocols.scores.active import sealed_plan
+from hedgerow.protocols.scores.layout import method_of, sealed_plan
 from hedgerow.protocols.scores.passive import Choosing
-from hedgerow.protocols.scores.scoring import SealedScores, method_of
+from hedgerow.protocols.scores.scoring import SealedScores
 from hedgerow.protocols.session.answer_ledger import AnswerLedger
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.simulation.parties import members
