@@ -738,7 +738,7 @@ def lattice_secret_of(told: bytes) -> _U32 | None:
 def lattice_belongs(secret: _U32, public: _U32) -> bool:
     """Whether a public key as `lattice_read_public` gives it is one of this secret, with a sampled error."""
 
-def lattice_open_rows(secret: _U32, sealed: _SealedData, scale: Sequence[int], n_threads: int) -> _I64:
+def lattice_open_rows(secret: _U32, sealed: _SealedData, scale: Sequence[int], modulus: int, n_threads: int) -> _I64:
     """Integers of sealed rows, 4096 a ciphertext; the least int64 where one lies off this scale."""
 
 def slots_new_key(seed: bytes) -> tuple[NDArray[np.int8], bytes]:

@@ -1,5 +1,6 @@
 """What a passive party of a sealed prediction refuses: in a sentence, before anything is counted or answered."""
 
+import math
 import resource
 import subprocess
 import sys
@@ -219,8 +220,9 @@ def test_before_consent_or_beginning_nothing_is_answered():
 def test_an_answer_with_too_much_room_or_weak_keys_is_refused_by_the_policy():
     with pytest.raises(PolicyError, match="most_score_bits"):
         world_of(policy=replace(ALLOW_ALL, most_score_bits=16)).keys()
-    # The plan's prime fits, and the cipher has a bit more.
-    world = world_of(policy=replace(ALLOW_ALL, most_score_bits=17.5))
+    # The plan's prime fits, and the cipher has a little more.
+    fits = math.log2(world_of().plan.method.modulus) + 1e-6
+    world = world_of(policy=replace(ALLOW_ALL, most_score_bits=fits))
     cheat = Cheat(world)
     cheat.begin("party2", slots([0]))
     asked = cheat.request("party2", 0, ["p1"], weights=[np.ones((1, 1))])
@@ -289,7 +291,7 @@ def test_what_was_signed_is_kept_in_the_log_and_no_id_is():
     world.choosing["party2"].answer(encode(fits))
     (line,) = [line for line in log.lines() if line["event"] == "scores told"]
     assert bytes.fromhex(line["signature"]) == fits.signature
-    verify(identity(world.plan.active).certificate, PURPOSE, bytes.fromhex(line["asked"]), fits.signature)
+    verify(identity(world.plan.active).certificate, PURPOSE, bytes.fromhex(line["signed"]), fits.signature)
     assert "someone in particular" not in str(list(log.lines()))
     assert b"someone".hex() not in str(list(log.lines()))
 

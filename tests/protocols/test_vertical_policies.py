@@ -157,9 +157,8 @@ def test_a_party_gives_no_sums_in_a_round_that_the_plan_grows_without_it():
     fed = vertical(TINY, ALLOW_ALL, local_trees=1)
     request = until(fed, lambda r: isinstance(r, m.EndRound))
     party = fed.parties["party2"]
-    empty = np.empty(0, np.int64)
     nodes = m.NodeList(np.zeros(1, np.int64), np.zeros(1, np.int64))
-    asked = m.AskSealedSums(0, 0, m.Moves(empty, empty, empty, np.empty(0, np.uint8)), nodes, b"", b"")
+    asked = m.AskSealedSums(0, 0, (), nodes, b"", b"")
     refuses(party, asked, "a round that the plan grows without this party")
     assert request.round == 0
 

@@ -108,7 +108,7 @@ def test_a_party_that_stays_keeps_a_session_for_each_key(world, running):
 def test_openings_are_kept_of_sealed_predictions_in_the_committed_bits_only(world):
     words = world.predict_words("--keep-openings", str(world.folder / "openings"))
     assert "--keep-openings goes with --sealed" in refused(*words)
-    assert "--keep-openings goes with --bits 17" in refused(*words, "--sealed", "--bits", "12")
+    assert "--keep-openings goes with --bits 19" in refused(*words, "--sealed", "--bits", "12")
     assert not world.openings
 
 

@@ -41,27 +41,43 @@ pub fn belongs(secret: &[u32], public: &[u32]) -> bool {
     phases(secret, |l| &public[2 * N * l..2 * N * (l + 1)]).iter().all(|x| x.abs() <= ERROR)
 }
 
+/// How integers are written: as multiples of a scale, or modulo t as the nearest integers to q x / t.
+#[derive(Clone, Copy)]
+pub struct Written {
+    scale: i128,
+    /// 0: multiples of the scale.
+    modulus: i128,
+    q: i128,
+}
+
+impl Written {
+    /// The integer that is written an honest error away from x.
+    fn nearest(self, x: i128) -> i64 {
+        let value = (2 * x + self.scale).div_euclid(2 * self.scale);
+        let place = match self.modulus {
+            0 => value * self.scale,
+            t => (2 * self.q * value + t).div_euclid(2 * t),
+        };
+        if (x - place).abs() <= ERROR { i64::try_from(value).unwrap_or(FALSE) } else { FALSE }
+    }
+}
+
 /// For each ciphertext its n integers, those of X^-j at place j; `FALSE` where that was not sealed as agreed.
-pub fn open_rows(secret: &[u32], sealed: Sealed, scale: &[u32], n_threads: usize) -> Vec<i64> {
-    let scale = joined(|l| scale[l]);
+pub fn open_rows(secret: &[u32], sealed: Sealed, scale: &[u32], modulus: u32, n_threads: usize) -> Vec<i64> {
+    let q = Ring::of_4096().primes.iter().map(|prime| i128::from(prime.p)).product();
+    let written = Written { scale: joined(|l| scale[l]), modulus: i128::from(modulus), q };
     let mut rows = vec![0; sealed.count() * KEY];
     let alone = Sealed { lanes: 1, ..sealed };
     alone.read(&mut rows, 2 * N, n_threads);
     let items = rows.chunks(KEY).collect();
-    threads::map(n_threads, items, |pair: &[u32]| open_one(secret, pair, scale)).into_iter().flatten().collect()
+    threads::map(n_threads, items, |pair: &[u32]| open_one(secret, pair, written)).into_iter().flatten().collect()
 }
 
-fn open_one(secret: &[u32], pair: &[u32], scale: i128) -> Vec<i64> {
+fn open_one(secret: &[u32], pair: &[u32], written: Written) -> Vec<i64> {
     let opened: Vec<i64> =
-        phases(secret, |l| &pair[2 * N * l..2 * N * (l + 1)]).into_iter().map(|x| nearest(x, scale)).collect();
+        phases(secret, |l| &pair[2 * N * l..2 * N * (l + 1)]).into_iter().map(|x| written.nearest(x)).collect();
     let turned = |j: usize| if opened[N - j] == FALSE { FALSE } else { -opened[N - j] };
     (0..N).map(|j| if j == 0 { opened[0] } else { turned(j) }).collect()
-}
-
-/// The integer whose multiple of the scale is an honest error away.
-fn nearest(x: i128, scale: i128) -> i64 {
-    let value = (2 * x + scale).div_euclid(2 * scale);
-    if (x - value * scale).abs() <= ERROR { i64::try_from(value).unwrap_or(FALSE) } else { FALSE }
 }
 
 /// First half plus second half times the secret, the integers nearest to zero; `halves` gives both for each prime.
@@ -129,10 +145,10 @@ mod tests {
         let mut payload = vec![0; 2 * PRIMES * PACKED];
         seal_rows(&secret, &seed, &values, 1, N, &scale, &mut payload, 2);
         let sealed = Sealed { payload: &payload, seed: Some(seed), lanes: 1 };
-        let opened = open_rows(&secret, sealed, &scale, 2);
+        let opened = open_rows(&secret, sealed, &scale, 0, 2);
         assert_eq!(&opened[..5000], &values);
         assert!(opened[5000..].iter().all(|&x| x == 0));
-        let other = open_rows(&new_secret(), sealed, &scale, 1);
+        let other = open_rows(&new_secret(), sealed, &scale, 0, 1);
         assert!(other.iter().filter(|&&x| x == FALSE).count() > 8000);
     }
 }

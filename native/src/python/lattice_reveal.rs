@@ -33,11 +33,12 @@ fn lattice_open_rows<'py>(
     secret: Words<'py>,
     sealed: SealedData,
     scale: Vec<u32>,
+    modulus: u32,
     n_threads: Threads,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     scale_of(&scale)?;
     let (secret, sealed) = (key(&secret)?, sealed.checked()?);
-    Ok(run(py, || reveal::open_rows(secret, sealed, &scale, n_threads.get()))?.into_pyarray(py))
+    Ok(run(py, || reveal::open_rows(secret, sealed, &scale, modulus, n_threads.get()))?.into_pyarray(py))
 }
 
 pub(super) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {

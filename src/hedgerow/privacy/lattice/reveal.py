@@ -1,6 +1,7 @@
 """A lattice key that its holder revealed, with which an auditor opens what was sealed, entry by entry.
 
-What the key holder seals is an integer times the scale and a sampled error, which is small in every coefficient. So
+What the key holder seals is an integer times the scale, or modulo a prime its share of the modulus, and a sampled
+error, which is small in every coefficient. So
 each coefficient has one reading, and an error that is larger, in which something could be hidden, is found. Two secrets
 of one public key would solve the lattice problem on which all keys rest.
 """
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError
 from hedgerow.privacy.additive import NOT_SEALED, SealedSlots
-from hedgerow.privacy.lattice.bounds import N
+from hedgerow.privacy.lattice.bounds import PRIMES, N
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.rows import LatticeRows, of_kind
 
@@ -33,7 +34,9 @@ class LatticeRevealedKey:
         rows, plan = of_kind(slots.sealed, LatticeRows), slots.plan
         if rows.public.name != self._name:
             raise CipherError("What is audited was sealed under another key.")
-        opened = _native.lattice_open_rows(self._secret, rows.sealed, rows.layout.residues, self._threads)
+        layout = rows.layout
+        scale = [layout.scale % p for p in PRIMES[:4]]
+        opened = _native.lattice_open_rows(self._secret, rows.sealed, scale, layout.modulus, self._threads)
         blocks = opened.reshape(-1, N)
         places, end = blocks[:, : rows.layout.step].reshape(-1).copy(), rows.plan.rows
         own = plan.rows * plan.entries
