@@ -64,17 +64,17 @@ def frames(world, to=None):
 
 
 def pieces(numbers):
-    """What is searched for: fractions as eight bytes each or as neighbours of four; whole numbers as neighbours.
+    """What is searched for: fractions of eight bytes or four, and whole numbers, each with its neighbour.
 
-    One small whole number in eight bytes is mostly zeros, and stands in ciphertexts by chance: of numbers below 2048
-    that are no weights two in three did, where the last bits of a coefficient are followed by zeros that fill its pack.
+    One small whole number, or a short fraction, is mostly zeros in eight bytes, and stands in ciphertexts by chance: of
+    numbers below 2048 that are no weights two in three did, where the last bits of a coefficient are followed by zeros
+    that fill its pack.
     """
     numbers = np.asarray(numbers).reshape(-1)
     if numbers.dtype.kind == "i":
         large = np.abs(numbers) > 0xFF
         return {numbers[i : i + 2].astype("<i8").tobytes() for i in np.flatnonzero(large[:-1] & large[1:])}
-    found = {number.astype("<f8").tobytes() for number in numbers}
-    return found | {numbers[i : i + 2].astype("<f4").tobytes() for i in range(len(numbers) - 1)}
+    return {numbers[i : i + 2].astype(kind).tobytes() for i in range(len(numbers) - 1) for kind in ("<f4", "<f8")}
 
 
 def holds(heard, numbers):
