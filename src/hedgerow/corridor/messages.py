@@ -752,6 +752,71 @@ class Scores(Answer, frozen=True, tag=62):
     sealed_reasons: Annotated[tuple[bytes, ...], sealed("the same sums with columns taken as missing, if asked for")]
 
 
+# Hybrid: rows of the active party are linked with each passive party's ids, by itself. See `protocols.link`.
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class BeginLink(Request, frozen=True, tag=80):
+    """A linkage with this party begins: how many ids there are on both sides."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    n_ids: Annotated[int, clear("how many different ids the active party's rows have")]
+    linked: Annotated[bytes, clear("a hash of the ids linked with this party before and of their rows, if any were")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class LinkSize(Answer, frozen=True, tag=80):
+    """How many ids the party has, or that the same were linked before."""
+
+    n_ids: Annotated[int, clear("how many ids the party has; 0 where ids are shown, which tell it no sooner")]
+    linked: Annotated[bool, clear("whether this process has linked the same before")]
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class LinkIds(Request, frozen=True, tag=81):
+    """The active party's different ids, part by part and shuffled, under a secret for this party alone."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    first: Annotated[int, clear("where in the lists of both the part begins")]
+    blinded_ids: Annotated[U8, blinded("ids of the active party's rows as points under its secret")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class LinkedIds(Answer, frozen=True, tag=81):
+    """The same part under both secrets, and the same part of the party's own list."""
+
+    blinded_ids: Annotated[
+        U8, blinded("the active party's ids under both secrets, as they came: which of them the party has")
+    ]
+    blinded_own: Annotated[U8, blinded("the party's ids as points under its secret, shuffled")]
+
+
+@message(by=ACTIVE, to=EVERY_PASSIVE)
+class ShowIds(Request, frozen=True, tag=82):
+    """Ids that are no secret, part by part: only where the plan says that they are none."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    first: Annotated[int, clear("where in the list the part begins")]
+    ids: Annotated[tuple[str, ...], clear("the different ids of the active party's rows, sorted")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class HeldIds(Answer, frozen=True, tag=82):
+    """Which of the ids that were shown the party has."""
+
+    held: Annotated[U8, clear("a bit for every id that was shown: whether the party has it")]
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class LinkCounts(Request, frozen=True, tag=83):
+    """How often an account of the party's stands in the linked rows."""
+
+    held_out: Annotated[bool, clear("whether it is about the validation rows")]
+    counts: Annotated[
+        U32, clear("which of the party's ids the active party has, and how many of its rows each has (0: none)")
+    ]
+
+
 @message(by=DRIVER, to=EVERY_PARTY)
 class Farewell(Request, frozen=True, tag=12):
     """The finished model, for every party to keep."""

@@ -68,13 +68,27 @@ def shuffled(n: int) -> NDArray[np.int64]:
     return np.lexsort(keys)
 
 
+def places_of(points: NDArray[np.uint8], among: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Where each point is in another list under the same secrets, -1 if nowhere. A point twice in one is refused."""
+    found, texts = _texts((points, among))
+    order = np.argsort(texts)
+    at = np.searchsorted(texts, found, sorter=order)
+    places = order[np.minimum(at, len(texts) - 1)]
+    return np.where(texts[places] == found, places, -1)
+
+
 def in_all(lists: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.bool_]]:
     """Of each list of points under the same secrets, which are in all lists. A point twice in one is refused."""
-    # As text of 32 bytes: NumPy leaves off zeros at its end, and points of one length stay different without them.
-    texts = [np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1) for points in lists]
-    if any(len(np.unique(text)) != len(text) for text in texts):
-        raise CipherError("A list of blinded ids holds one of them twice; the run stops.")
+    texts = _texts(lists)
     shared = texts[0]
     for text in texts[1:]:
         shared = np.intersect1d(shared, text, assume_unique=True)
     return [np.isin(text, shared, assume_unique=True) for text in texts]
+
+
+def _texts(lists: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.bytes_]]:
+    # As text of 32 bytes: NumPy leaves off zeros at its end, and points of one length stay different without them.
+    texts = [np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1) for points in lists]
+    if any(len(np.unique(text)) != len(text) for text in texts):
+        raise CipherError("A list of blinded ids holds one of them twice; the run stops.")
+    return texts

@@ -28,9 +28,11 @@ Table = Mapping[type[m.Request], Handler[P]]
 Kinds = frozenset[type[m.Request]]
 ALIGNMENT: Kinds = frozenset((m.AskSetSize, m.BeginBlinding, m.AskBlinded, m.BlindIds, m.MarkCommon))
 """The steps of an alignment of rows or of names."""
+LINKAGE: Kinds = frozenset((m.BeginLink, m.LinkIds, m.ShowIds, m.LinkCounts))
+"""The steps of a linkage of the active party's rows with one party's ids."""
 PROOFS: Kinds = frozenset((m.AskProofs, m.AskCommonColumns))
 """What ends an alignment of names."""
-APART: Kinds = ALIGNMENT | PROOFS | {m.Propose, m.Introduce}
+APART: Kinds = ALIGNMENT | LINKAGE | PROOFS | {m.Propose, m.Introduce}
 """What comes before a transcript, or where each party hears its own; pads do not depend on it."""
 
 
