@@ -10,6 +10,7 @@ import pytest
 
 from hedgerow.agreement.options import (
     Horizontal,
+    Hybrid,
     Lattice,
     NoPrivacy,
     Paillier,
@@ -60,12 +61,14 @@ class Heard(NamedTuple):
 
 def method_of(method="horizontal", protection=None, key_bits=3072, link_mbit=None, **options):
     """The options of a method by the words of a run file; what is hidden may be said in one word."""
-    usual = {"horizontal": "masked", "vertical": "lattice"}
+    usual = {"horizontal": "masked", "vertical": "lattice", "hybrid": "lattice"}
     word = protection or usual.get(method)
     made = {"masked": SecureAggregation, "lattice": lambda: Lattice(link_mbit), "paillier": lambda: Paillier(key_bits)}
     privacy = made.get(word, lambda: NoPrivacy(i_accept_disclosure=True))()
     if method == "vertical":
         return Vertical(privacy, **{"align": "given", **options})
+    if method == "hybrid":
+        return Hybrid(privacy, **options)
     return Horizontal(privacy, **options) if method == "horizontal" else WholeTrees(method, **options)
 
 

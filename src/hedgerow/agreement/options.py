@@ -109,6 +109,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return getattr(self, "align", None) == "private"
 
     @property
+    def links(self) -> bool:
+        """Whether each passive party has some of the rows, which it is linked with by their ids."""
+        return False
+
+    @property
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
@@ -389,6 +394,46 @@ class Vertical(Method, frozen=True, tag="vertical"):
             )
 
 
+class Hybrid(Vertical, frozen=True, tag="hybrid"):
+    """Some of the rows, different columns: each passive party has further columns for the rows whose ids it knows.
+
+    One id of a passive party may stand in many rows of the active one (an account and its payments), and a row may be
+    known to several passive parties or to none; where a party's column is cut, rows that it lacks go the learnt default
+    way. `align` says whether ids are linked by private set intersection ("private", the default) or shown to each
+    passive party ("given"). Without `levels` the first half of a tree's levels, or one more, are the active party's, and
+    at the others all columns compete ("AAAAJJJ").
+    """
+
+    align: Align | None = "private"
+
+    @property
+    def aligns(self) -> bool:
+        """Rows are linked with each party by itself; there are none that all must have."""
+        return False
+
+    @property
+    def links(self) -> bool:
+        """Every passive party has some of the rows."""
+        return True
+
+    def scheduled(self, max_depth: int) -> "Hybrid":
+        """The same with a letter for each of so many levels."""
+        if self.levels:
+            return self
+        passive = max_depth // 2
+        return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse parties and trees that contradict each other, and what needs rows that all have."""
+        if self.hidden_rows:
+            raise ParameterError("hidden_rows needs rows that all parties have; a hybrid run has none of that kind.")
+        if plan.params.min_child_rows > 1:
+            raise ParameterError(
+                "In a hybrid run no passive party can count the rows of a node that it lacks; use min_child_rows = 1."
+            )
+        super().check(plan)
+
+
 class Prediction(Method, frozen=True, tag=PREDICT):
     """A vertical model's parties predict: `active` asks the others, each of which has its part of `model` (its id)."""
 
@@ -434,13 +479,13 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
             )
 
 
-Federation = Horizontal | Vertical | WholeTrees
+Federation = Horizontal | Vertical | Hybrid | WholeTrees
 
 
 def check_federation(given: object) -> None:
     """Refuse anything that is no federation, such as its name."""
     if given is not None:
-        _check_kind("federation", given, (Horizontal, Vertical, WholeTrees), " (None for one table)")
+        _check_kind("federation", given, (Horizontal, Vertical, Hybrid, WholeTrees), " (None for one table)")
 
 
 def _check_kind(name: str, given: object, kinds: tuple[type, ...], more: str = "") -> None:

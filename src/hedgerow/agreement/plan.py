@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from hedgerow.agreement.options import Horizontal, Prediction, SealedPrediction, Vertical, WholeTrees
+from hedgerow.agreement.options import Horizontal, Hybrid, Prediction, SealedPrediction, Vertical, WholeTrees
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.trees.losses import LossName
 from hedgerow.trees.params import TreeParams
@@ -56,7 +56,7 @@ class Plan:
     members: tuple[Member, ...]
     goal: Goal
     params: TreeParams
-    method: Horizontal | Vertical | WholeTrees | Prediction | SealedPrediction = Horizontal()  # noqa: RUF009  # frozen
+    method: Horizontal | Vertical | Hybrid | WholeTrees | Prediction | SealedPrediction = Horizontal()  # noqa: RUF009  # frozen
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION

@@ -526,6 +526,7 @@ class AskColumns(Request, frozen=True, tag=13):
 
     rows: Annotated[bytes, clear("a hash of the ids of all rows, in order; none could be told from it")]
     held_out: Annotated[bytes, clear("the same of the validation rows")]
+    lacks: Annotated[bool, clear("whether the active party has rows that this party lacks, as in a hybrid run")] = False
 
 
 @message(by=PASSIVE, to=ACTIVE)

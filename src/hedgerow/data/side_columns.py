@@ -70,8 +70,8 @@ def as_weights(given: Any, n_rows: int, place: Place) -> NDArray[np.float64]:
     return weights
 
 
-def as_ids(given: Any, n_rows: int, place: Place) -> NDArray[Any]:
-    """One id a row, no two alike."""
+def as_ids(given: Any, n_rows: int, place: Place, repeated: bool = False) -> NDArray[Any]:
+    """One id a row, no two alike unless they may be repeated."""
     ids = _vector(given, "ids", n_rows)
     _check_present(ids, "ids", place)
     if ids.dtype.kind == "O" and all(isinstance(cell, str) for cell in ids):
@@ -80,5 +80,6 @@ def as_ids(given: Any, n_rows: int, place: Place) -> NDArray[Any]:
         ids = np.array(ids.tolist())
     if ids.dtype.kind not in "iuU" or (ids.dtype.kind == "u" and ids.max() > np.iinfo(np.int64).max):
         raise DataError("The ids are not all whole 64-bit numbers or all text; convert them to one of these.")
-    check_once(n_rows, len(set(ids.tolist())) if ids.dtype.kind == "U" else np.unique(ids).size)
+    if not repeated:
+        check_once(n_rows, len(set(ids.tolist())) if ids.dtype.kind == "U" else np.unique(ids).size)
     return ids if ids.dtype.kind == "U" else ids.astype(np.int64, copy=False)

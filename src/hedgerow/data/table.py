@@ -81,13 +81,19 @@ class Table:
         weights: Any = None,
         ids: Any = None,
         absent: str = "missing",
+        repeated_ids: bool = False,
     ) -> "Table":
         """A table from an array, a sparse matrix, a pandas or Arrow frame, or a table.
 
         `y`, `weights` and `ids` may name columns of a frame; `categorical` takes names or positions of columns of
-        numbers to be treated as text; `absent` is what a sparse X does not store: "missing" or "zero".
+        numbers to be treated as text; `absent` is what a sparse X does not store: "missing" or "zero". With
+        `repeated_ids` one id may stand in several rows, as an account does among payments: for the active party of a
+        hybrid federation.
         """
-        return build_table(X, y, names=names, categorical=categorical, weights=weights, ids=ids, absent=absent)
+        return build_table(
+            X, y, names=names, categorical=categorical, weights=weights, ids=ids, absent=absent,
+            repeated_ids=repeated_ids,
+        )  # fmt: skip
 
     @property
     def n_rows(self) -> int:
@@ -202,6 +208,7 @@ def build_table(
     ids: Any = None,
     absent: str = "missing",
     place: Place = "row {}".format,
+    repeated_ids: bool = False,
 ) -> Table:
     """`Table.of` with a say in how errors name a row, so that a file's errors can name its lines."""
     if absent not in ABSENT:
@@ -219,7 +226,7 @@ def build_table(
         table,
         labels=table.labels if y is None else as_labels(y, n, place),
         weights=table.weights if weights is None else as_weights(weights, n, place),
-        ids=table.ids if ids is None else as_ids(ids, n, place),
+        ids=table.ids if ids is None else as_ids(ids, n, place, repeated_ids),
     )
 
 

@@ -8,7 +8,7 @@ that was under way is grown again from the columns of those that remain, of whom
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
+from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
 from hedgerow.protocols import joining
@@ -28,6 +28,7 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Horizontal: HorizontalRun,
     WholeTrees: WholeTreesRun,
     Vertical: VerticalRun,
+    Hybrid: VerticalRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
 

@@ -7,7 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
+from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
@@ -29,6 +29,7 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
     Horizontal: HorizontalParty,
     WholeTrees: WholeTreesParty,
     Vertical: VerticalParty,
+    Hybrid: VerticalParty,
 }
 """What a party is in a run of each method, where nobody opens sums for the others."""
 

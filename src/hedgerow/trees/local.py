@@ -194,7 +194,7 @@ class LocalRows:
         """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
         self.parts: list[Part] = []
         s, wide = settings, settings.scales.wide
-        self._draw = Draw(s.subsample, s.seed, s.average)
+        self.draw = Draw(s.subsample, s.seed, s.average)
         factors = (1 / wide[0], 1 / wide[1], s.constant_hessian)
         self._begins: Gradients = ((s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights)
 
@@ -219,8 +219,8 @@ class LocalRows:
     def put_at_roots(self, round_: int) -> bool:
         """Draw the rows that count, put all rows at the roots; whether gradients are to be computed then."""
         first = not self.parts
-        self.parts = parts_of(self.own, self.held_out, self.n_trees, self._draw, round_, self.threads)
-        return first or not self._draw.average
+        self.parts = parts_of(self.own, self.held_out, self.n_trees, self.draw, round_, self.threads)
+        return first or not self.draw.average
 
     def steps(self, begins: bool, cuts: Cuts | None, nodes: Nodes, leaves: bool, counted: bool) -> tuple[Step, ...]:
         """What the rows do next, to be taken with others' steps by `_native.take_steps`; then comes `taken`."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +29,7 @@ from hedgerow.protocols.vertical.columns import (
     run_nodes,
     wanted,
 )
+from hedgerow.protocols.vertical.held_rows import HeldRows, Links, parts_at
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
@@ -48,6 +50,8 @@ class Talk(NamedTuple):
     asks: Asks
     before: SaidBefore
     """What the others said in attempts before this one."""
+    links: Links = {}
+    """The rows of each party that does not have all of them in order."""
 
 
 class ActiveRound:
@@ -59,8 +63,10 @@ class ActiveRound:
         self.asked = asked
         """Sums of a node by the parties that this round asks; without any, nothing is sealed."""
         self.own_gradients = own_gradients
-        self.moves: tuple[m.Moves, ...] = ()
-        """Where rows went since the last request for sums, level by level."""
+        self.moves: dict[str, tuple[m.Moves, ...]] = dict.fromkeys(asked, ())
+        """For each party, where its rows went since the last request for sums, level by level."""
+        self.held: dict[str, HeldRows] = {}
+        """The rows of parties that have some."""
 
 
 class Sealing(NamedTuple):
@@ -69,6 +75,13 @@ class Sealing(NamedTuple):
     secret: SecretKey
     own_absolute: NDArray[np.int32]
     claimed: ClaimedSums
+
+
+class Step(NamedTuple):
+    """What one party is asked for at a level, and how its gradients are sealed; no plan: it has no row there."""
+
+    request: m.AskSealedSums
+    plan: RowsPlan | None
 
 
 class VerticalRows:
@@ -80,7 +93,7 @@ class VerticalRows:
     """What allows and refuses cuts is told of every node by itself."""
 
     def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
-        self.group, self.cipher, self.asks, self.before = talk
+        self.group, self.cipher, self.asks, self.before, self.links = talk
         self.own, self.joint, self.params = own, joint, params
         asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
         self.groups = {party: n for party, n in asked.items() if n}
@@ -122,6 +135,8 @@ class VerticalRows:
         among, self.opened = self.asks(round_), []
         asked = {party: n for party, n in self.groups.items() if party in among}
         self.now = ActiveRound(round_, asked, _native.narrow(self.own.pairs, self.own.settings.scales.bits))
+        linked = ((party, self.links[party]) for party in asked if party in self.links)
+        self.now.held = {party: HeldRows(rows, self.own, self.own.draw, round_) for party, rows in linked}
         self._sealing = None
         if asked:
             secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
@@ -138,24 +153,34 @@ class VerticalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        part = self.own.parts[0]
         if not self.now.asked or self._letter(self.now.depth) == ACTIVE_ONLY:
             return self._joined(self.own.histograms(nodes), {})
-        asked = Asked.of(self.begin, part, nodes, self.cipher.seals_once)
-        sealed = self._sealed(asked) if asked.sealed_now(self.now.level) else b""
-        request = self._request(nodes, sealed)
+        steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
             own = beside.submit(self.own.histograms, nodes)
-            opened = self._opened(request, asked.plan)
+            opened = self._opened(nodes, steps)
         self.now.level += 1
         return self._checked(nodes, own.result(), opened)
+
+    def _steps(self, nodes: Nodes) -> dict[str, Step]:
+        """What each party is asked at these nodes; parties that have all rows are asked the same."""
+        alike: dict[int, tuple[RowsPlan | None, bytes]] = {}
+        out = {}
+        for party in self.now.asked:
+            parts = parts_at(self.now.held.get(party), self.own)
+            if id(parts) not in alike:
+                asked = Asked.of(self.begin, parts[0], nodes, self.cipher.seals_once)
+                alike[id(parts)] = asked.plan, self._sealed(party, asked)
+            plan, sealed = alike[id(parts)]
+            out[party] = Step(self._request(party, nodes, sealed), plan)
+        return out
 
     def _checked(
         self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
     ) -> NDArray[np.int64]:
         """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
         out = self._joined(own, opened)
-        if opened:
+        if opened or self.links:
             self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
             self.sealing.claimed.give(nodes, out, self._sums(self.sealing.own_absolute, nodes))
         return out
@@ -165,28 +190,31 @@ class VerticalRows:
         part = self.own.parts[0]
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
-    def _sealed(self, asked: Asked) -> bytes:
-        if asked.plan is None:
+    def _sealed(self, party: str, asked: Asked) -> bytes:
+        """The gradients of a party's rows, where they are sealed in this step."""
+        if asked.plan is None or not asked.sealed_now(self.now.level):
             return b""
-        values = np.ascontiguousarray(self.now.own_gradients[asked.tree, asked.rows].astype(np.int64))
+        held = self.now.held.get(party)
+        rows = asked.rows if held is None else held.linked.own[asked.rows]
+        values = np.ascontiguousarray(self.now.own_gradients[asked.tree, rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
-    def _request(self, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
-        key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves
-        self.now.moves = ()
+    def _request(self, party: str, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
+        key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves[party]
+        self.now.moves[party] = ()
         return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed)
 
-    def _opened(self, request: m.AskSealedSums, plan: RowsPlan | None) -> dict[str, NDArray[np.int64]]:
+    def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        nodes = Nodes(request.nodes.tree, request.nodes.node)
-        most_bytes = self._most_sums(plan) + self.allowed.n_bytes(nodes)
+        most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
-        answers = self.group.ask(dict.fromkeys(self.now.asked, request), kind, most_bytes)
+        answers = self.group.ask({party: step.request for party, step in steps.items()}, kind, most_bytes)
         self.allowed.hear(nodes, answers)
-        if plan is None:
-            return {}
-        opened = {party: self._opened_sums(party, answer.sealed_sums, plan) for party, answer in answers.items()}
-        self._note(plan, len(nodes.tree), nodes)
+        opened = {}
+        for party, (_, plan) in steps.items():
+            if plan is not None:
+                opened[party] = self._opened_sums(party, answers[party].sealed_sums, plan)
+                self._note(party, plan, len(nodes.tree), nodes)
         return opened
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
@@ -199,11 +227,11 @@ class VerticalRows:
         with answer_of(party):
             return secret.open_sums(secret.public.read_sums(sealed_sums, plan, self.groups[party]))
 
-    def _note(self, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
-        """So much could be opened of every party that was asked, or was told in the clear with it."""
-        for party, n in self.now.asked.items():
-            bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of)
-            self.opened.append((party, 2 * n_nodes * n, bits))
+    def _note(self, party: str, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
+        """So much could be opened of a party that was asked, or was told in the clear with it."""
+        n = self.now.asked[party]
+        bits = self.cipher.room(plan, n) + self.allowed.room(party, told_of)
+        self.opened.append((party, 2 * n_nodes * n, bits))
 
     def _joined(self, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
         """Own and opened sums side by side, in the order of all columns; each node's total last."""
@@ -245,9 +273,8 @@ class VerticalRows:
                 asked[owned.party], theirs[owned.party] = at, mine
         told = self._told(theirs) if theirs else {}
         for party, sides in told.items():
-            fill_sides(left, self.own.parts, cuts.nodes, asked[party], sides)
-        moves = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
-        self.now.moves = (*self.now.moves, moves)
+            fill_sides(left, self.own.parts, cuts.nodes, asked[party], self._spread(party, theirs[party], sides))
+        self._move(cuts, left)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         asks = self._letter(self.now.depth) != ACTIVE_ONLY
         self.now.depth += 1
@@ -257,6 +284,22 @@ class VerticalRows:
             self.before.hear(told)
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
+
+    def _spread(self, party: str, cuts: Cuts, told: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
+        """What a party told of its rows, as sides of all rows: those that it lacks go the default way."""
+        held = self.now.held.get(party)
+        return told if held is None else held.spread(cuts.nodes, cuts.missing_left, told)
+
+    def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]]) -> None:
+        """Each party will hear with the next request where its rows go; those of others it does not hear."""
+        whole = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        for party in self.now.asked:
+            held = self.now.held.get(party)
+            moves = whole
+            if held is not None:
+                sides = np.concatenate(held.divide(cuts.nodes, cuts.child, left))
+                moves = msgspec.structs.replace(whole, left=np.packbits(sides, bitorder="little"))
+            self.now.moves[party] = (*self.now.moves[party], moves)
 
     def _check_cuts(self, cuts: Cuts, sizes: Mapping[str, NDArray[np.int64]]) -> None:
         """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
@@ -269,10 +312,14 @@ class VerticalRows:
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
         requests = {party: m.AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
-        rows = {party: [int(p.sizes(cuts.nodes).sum()) for p in self.own.parts] for party, cuts in asked.items()}
+        rows = {party: self._rows_at(party, cuts.nodes) for party, cuts in asked.items()}
         answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
         wrong = "did not tell the sides of the rows it was asked about."
         return {party: sides_of(answers[party].left, rows[party], f"Party {party!r} {wrong}") for party in asked}
+
+    def _rows_at(self, party: str, nodes: Nodes) -> list[int]:
+        """Of a party's rows, part by part, how many are at these nodes."""
+        return [int(part.sizes(nodes).sum()) for part in parts_at(self.now.held.get(party), self.own)]
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""

@@ -154,7 +154,8 @@ class HiddenRows(VerticalRows):
             request = AskHiddenSums(self.now.number, self.now.level, step.start, key, sealed)
             answers = self.group.ask(dict.fromkeys(self.now.asked, request), SealedSums, self._most_sums(plan))
             if plan is not None:
-                self._note(plan, len(step))
+                for party in self.now.asked:
+                    self._note(party, plan, len(step))
             yield plan, answers
 
     def _vectors(self, nodes: Nodes, step: range) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ Gives away only what `messages` lists; how many sums and sides is in the party's
 import hashlib
 import hmac
 from functools import cached_property, partial
-from typing import Literal, Never
+from typing import Any, Literal, Never
 
 import msgspec
 
@@ -20,9 +20,10 @@ from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, Tables, rows_digest
 from hedgerow.protocols.columns import given
+from hedgerow.protocols.link.passive import OwnLinks
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.session.shell import ALIGNMENT, Handler, Table
+from hedgerow.protocols.session.shell import ALIGNMENT, LINKAGE, Handler, Table
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
@@ -47,8 +48,8 @@ class VerticalParty:
         self.plan, self.policy = context.plan, context.owner.policy
         self.journal, self.ledger = context.journal, context.ledger
         self.rows: Answers | None = None
-        self.sets: OwnSets | None = None
-        """The own rows, where they are aligned privately."""
+        self.sets: OwnSets | OwnLinks | None = None
+        """The own rows, where they are aligned privately, or linked."""
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
         self.most_bytes = MOST_SMALL
@@ -65,7 +66,18 @@ class VerticalParty:
             self.sets = self.sets or self._own_sets()
             self.sets.introduced()
             table |= dict.fromkeys(ALIGNMENT, partial(self._align, self.sets))
+        if self.plan.method.links:
+            self.sets = self.sets or self._own_links()
+            self.sets.introduced()
+            table |= dict.fromkeys(LINKAGE, partial(self._align, self.sets))
         return table
+
+    def _own_links(self) -> OwnLinks:
+        owner, counts, options = self.context.owner, Counts(self.journal, self.ledger), self.plan.vertical
+        return OwnLinks(
+            self.plan, self.name, self._own_tables, self.context.threads, counts, owner.tell,
+            private=options.align == "private", most_ids=options.most_ids, keeps=owner.places,
+        )  # fmt: skip
 
     def _own_sets(self) -> OwnSets:
         owner, counts = self.context.owner, Counts(self.journal, self.ledger)
@@ -78,7 +90,7 @@ class VerticalParty:
         valid = owner.own_valid if self.plan.goal.follow else None
         return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
 
-    def _align(self, sets: OwnSets, request: Aligning, _: object) -> m.Answer:
+    def _align(self, sets: Any, request: m.Request, _: object) -> m.Answer:
         self.ledger.check_guesses()
         return sets.answer(request)
 
@@ -119,7 +131,7 @@ class VerticalParty:
             )
         rows = self.rows
         if rows is None:
-            rows = self.rows = self._begun(tables)
+            rows = self.rows = self._begun(tables, request.lacks)
         if self.sets is not None:
             self.sets.close()
         columns = rows.run.table.describe()
@@ -127,10 +139,10 @@ class VerticalParty:
             return columns
         return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
 
-    def _begun(self, tables: Tables) -> Answers:
+    def _begun(self, tables: Tables, lacks: bool) -> Answers:
         """The own rows, binned; what was given before is in the log."""
         terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
-        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows)
+        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
         return HiddenPassiveRows(run) if self.plan.method.hidden_rows else PassiveRows(run)

@@ -201,8 +201,8 @@ class PassiveRows:
 
     def _check_rows(self, sizes: NDArray[np.int64]) -> None:
         """The owner's policy, whatever the active party's rules are."""
-        fewest = self.run.terms.fewest_rows
-        if fewest > 1 and int(sizes.min()) < fewest:
+        fewest, some = self.run.terms.fewest_rows, sizes[sizes > 0] if self.run.table.lacks else sizes
+        if fewest > 1 and int(some.min(initial=fewest)) < fewest:
             raise PrivacyError(
                 "The active party asks about nodes of fewer rows than this party's policy allows (min_child_rows); "
                 "this party stops."

@@ -1,7 +1,7 @@
 """A passive party's own table, binned by its own cut points; nothing is said here."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,16 +39,25 @@ class PassiveTable:
     threads: int
     levels: str = ""
     """The schedule of the plan's trees."""
+    lacks: bool = False
+    """Whether the active party has rows that this party lacks; a node may then have none of its rows."""
 
     @classmethod
-    def of(cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int) -> "PassiveTable":
-        """With own cut points that leave so many rows in every bin that has any."""
+    def of(
+        cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int, lacks: bool = False
+    ) -> "PassiveTable":
+        """With own cut points that leave so many rows in every bin that has any.
+
+        Rows that this party lacks (`lacks`) have missing values in its columns, so that each has a bin for these.
+        """
         params = plan.params
         found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
         if bin_rows > 1:
             codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
             grid = coarser(found[0], counts_of(codes, found[0]), bin_rows)
             found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
+        if lacks:
+            found = replace(found[0], has_missing=np.ones(found[0].n_columns, np.bool_)), found[1]
         none = np.empty(0, np.float32)
 
         def sample(table: Table) -> Sample:
@@ -71,6 +80,7 @@ class PassiveTable:
             cipher=cipher,
             threads=threads,
             levels=plan.method.levels,
+            lacks=lacks,
         )
 
     @cached_property

@@ -17,11 +17,13 @@ from hedgerow.model.train import prepare as prepared
 from hedgerow.protocols.align.lists import Counts, OwnSets
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.link.active import Links
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.vertical.held_rows import LinkedRows
 
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
@@ -40,6 +42,23 @@ def aligned(group: PartyGroup, sets: OwnSets, note: Tell) -> Active:
         if (found := ring.align(held_out)) is not None:
             note(found.sentence)
     return Active(*sets.tables)
+
+
+def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell) -> Links:
+    """The active party's side of the linkage of a hybrid run; nothing is said."""
+    plan = group.plan
+    _check_labels(plan, own.own_table)
+    tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
+    private, most = plan.vertical.align == "private", plan.vertical.most_ids
+    return Links(group, tables, threads, journal, note, private=private, most_ids=most, keeps=own.keeps)
+
+
+def linked(group: PartyGroup, links: Links) -> dict[str, LinkedRows]:
+    """The rows that each passive party has; `link` says what becomes known."""
+    links.introduced(group)
+    own = links.link(False)
+    held_out = links.link(True) if True in links.own else {}
+    return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
 
 
 def _check_labels(plan: Plan, table: Table) -> None:

@@ -14,11 +14,13 @@ from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import OwnSets
 from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.leakage import LearntBins
+from hedgerow.protocols.link.active import Links as Linkage
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.held_rows import Links
 from hedgerow.protocols.vertical.train import grow
 from hedgerow.trees.forest import Forest
 
@@ -34,11 +36,15 @@ class VerticalRun(Drive):
         """Its side of the alignment of rows."""
         self.said = SaidBefore()
         """What the others said to it of the trees under way, in attempts before this one."""
+        self.linkage: Linkage | None = None
+        """Its side of the linkage with each passive party."""
+        self.links: Links = {}
+        """The rows that each passive party has, where these are some."""
 
     def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:  # noqa: ARG002  # they say nothing here
         """What becomes known to the active party: what `align` and the folder say."""
         progress, ready = self.progress, self._prepared(group)
-        joint = schema.columns_of_all(group, ready, self.said, progress.state.common)
+        joint = schema.columns_of_all(group, ready, self.said, self.links, progress.state.common)
         self._describe(joint, ready)
 
         def kept(trees: Forest, history: Sequence[float]) -> None:
@@ -52,7 +58,9 @@ class VerticalRun(Drive):
             progress.keep(state)
 
         driver = progress.driver
-        return grow(group, ready, joint, progress.state, self.said, driver.callbacks, kept, commit=driver.commit)
+        return grow(
+            group, ready, joint, progress.state, self.said, self.links, driver.callbacks, kept, commit=driver.commit
+        )
 
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""
@@ -62,6 +70,9 @@ class VerticalRun(Drive):
         if group.plan.method.aligns:
             self.sets = self.sets or prepare.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
             own = prepare.aligned(group, self.sets, driver.note)
+        if group.plan.method.links:
+            self.linkage = self.linkage or prepare.own_links(group, own, driver.threads, driver.log, driver.note)
+            self.links = prepare.linked(group, self.linkage)
         if self.ready is None:
             self.ready = prepare.prepare(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped
@@ -75,7 +86,7 @@ class VerticalRun(Drive):
         state = replace(state, common=schema.common(joint, ready, state.common))
         if not state.model:
             state = replace(state, model=secrets.token_hex(16))
-        if self.progress.driver.notes_bins and state.learnt is None:
+        if self.progress.driver.notes_bins and state.learnt is None and not self.links:
             state = replace(state, learnt=LearntBins.of(joint.grid, joint.passive(), ready.table.n_rows))
         self.progress.state = state
 

@@ -19,6 +19,7 @@ from hedgerow.protocols.columns import MOST_COLUMNS, Common
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.held_rows import LinkedRows, Links
 from hedgerow.trees.bins import MOST_BINS
 
 MOST_TOLD_BINS = 1 << 24
@@ -33,11 +34,13 @@ def common(joint: AllColumns, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Common | None = None) -> AllColumns:
-    """Everybody's columns by number, once it is sure that all have the same rows; those of lost parties as before."""
-    plan, held_out = group.plan, ready.task.held_out
-    request = AskColumns(rows_digest(plan, ready.table), rows_digest(plan, held_out))
-    told = group.tell(request, (OwnColumns, NamedColumns))
+def columns_of_all(
+    group: PartyGroup, ready: Ready, said: SaidBefore, links: Links, before: Common | None = None
+) -> AllColumns:
+    """Everybody's columns by number, once it is sure that all have their rows; those of lost parties as before."""
+    plan = group.plan
+    requests = {party: _asked(plan, ready, links.get(party)) for party in group.present}
+    told = group.ask(requests, (OwnColumns, NamedColumns))
     for party, answer in told.items():
         _check_columns(party, answer)
         said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
@@ -47,6 +50,16 @@ def columns_of_all(group: PartyGroup, ready: Ready, said: SaidBefore, before: Co
     columns = columns_of(joint, ready.columns)
     check_constraints(plan.params.monotone_constraints, columns, "the parties together have")
     return joint
+
+
+def _asked(plan: Plan, ready: Ready, linked: LinkedRows | None) -> AskColumns:
+    """What a party is asked that has these rows; none named: all."""
+    own, held_out = ready.table, ready.task.held_out
+    if linked is None:
+        return AskColumns(rows_digest(plan, own), rows_digest(plan, held_out))
+    some = None if held_out is None or linked.held_out is None else held_out.take(linked.held_out)
+    lacks = len(np.unique(linked.own)) < own.n_rows
+    return AskColumns(rows_digest(plan, own.take(linked.own)), rows_digest(plan, some), lacks)
 
 
 def _lost_columns(

@@ -16,9 +16,10 @@ from hedgerow.model.train import Ready
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.active import Asks, Talk, VerticalRows
+from hedgerow.protocols.vertical.active import Talk, VerticalRows
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.held_rows import Links
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
 from hedgerow.protocols.vertical.schema import columns_of
@@ -31,6 +32,7 @@ def grow(
     joint: AllColumns,
     state: State,
     said: SaidBefore,
+    links: Links,
     callbacks: Sequence[Callback],
     kept: Kept,
     *,
@@ -50,7 +52,7 @@ def grow(
     def asks(round_: int) -> tuple[str, ...]:
         return asked(plan, round_, group.present)
 
-    rows = _rows(group, ready, joint, done, asks, said)
+    rows = _rows(Talk(group, cipher_of(plan), asks, said, links), ready, joint, done)
     if learnt is not None:
         learnt.follow(joint.grid)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
@@ -76,12 +78,10 @@ def grow(
     return model
 
 
-def _rows(group: PartyGroup, ready: Ready, joint: AllColumns, done: int, asks: Asks, said: SaidBefore) -> VerticalRows:
+def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    talk = Talk(group, cipher_of(group.plan), asks, said)
-    return (HiddenRows if group.plan.method.hidden_rows else VerticalRows)(
-        talk, ready.rows, joint, group.plan.params, done
-    )
+    plan = talk.group.plan
+    return (HiddenRows if plan.method.hidden_rows else VerticalRows)(talk, ready.rows, joint, plan.params, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
-from hedgerow.agreement.options import Horizontal, Method, Vertical, WholeTrees
+from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
@@ -278,5 +278,6 @@ FORECASTS: Mapping[type[Method], Callable[[Plan, Shape], Iterator[Line]]] = {
     Horizontal: _same_columns,
     WholeTrees: _whole_trees,
     Vertical: _by_columns,
+    Hybrid: _by_columns,
 }
 """What each method that trains says to a party."""

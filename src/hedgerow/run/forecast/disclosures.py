@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hedgerow.agreement.options import (
     LEAST_CUT_ROWS,
     Horizontal,
+    Hybrid,
     Method,
     Prediction,
     SealedPrediction,
@@ -53,12 +54,17 @@ def used(plan: Plan) -> tuple[Kind, ...]:
 
 def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
     joining = tuple(kind for kind in JOINING if kind not in (m.Agree, m.Farewell))
-    ids = ALIGNING if plan.method.aligns else ()
+    ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
     if plan.method.hidden_rows:
         level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides)
     return (*joining, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
+
+
+def _linking(plan: Plan) -> tuple[Kind, ...]:
+    ids = (m.LinkIds, m.LinkedIds) if plan.vertical.align == "private" else (m.ShowIds, m.HeldIds)
+    return (m.BeginLink, m.LinkSize, *ids, m.LinkCounts)
 
 
 def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
@@ -77,6 +83,7 @@ MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
     Horizontal: _horizontal_messages,
     WholeTrees: lambda _: (*JOINING, m.AskTrees, m.OwnTrees),
     Vertical: _vertical_messages,
+    Hybrid: _vertical_messages,
     SealedPrediction: lambda _: (m.Propose, m.Consent, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores),
 }
 
@@ -174,6 +181,8 @@ def _by_columns(plan: Plan) -> Iterator[str]:
         yield "If a party is lost, the others are told, and sums and sides of the tree under way are asked for again."
     if plan.method.aligns:
         yield from _of_ids(plan)
+    elif plan.method.links:
+        yield from _of_links(plan)
     else:
         yield "All parties learn whether they have the same rows."
     yield "Everybody sees sizes and times of messages."
@@ -185,6 +194,17 @@ def _of_ids(plan: Plan) -> Iterator[str]:
         yield f"{plan.active} learns how many rows any of the parties share, and not which."
     most = plan.vertical.most_ids
     yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them all others have."
+
+
+def _of_links(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    yield f"{own} learns which of its ids each passive party has, and how many ids that party has."
+    yield f"A passive party learns how many different ids {own} has, which of its own are among them, and their rows."
+    if plan.vertical.align == "given":
+        yield f"Passive parties read all ids of {own}."
+    yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
+    most = plan.vertical.most_ids
+    yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them the other side has."
 
 
 def _of_paths(plan: Plan) -> Iterator[str]:
@@ -239,6 +259,7 @@ LEAKS: Mapping[type[Method], Callable[[Plan], Iterator[str]]] = {
     Horizontal: _by_rows,
     WholeTrees: _of_names,
     Vertical: _by_columns,
+    Hybrid: _by_columns,
     Prediction: _of_paths,
     SealedPrediction: _of_scores,
 }

@@ -1,0 +1,127 @@
+"""Passive parties that have some of the rows: the forest is that of one table, with gaps where a party lacks a row."""
+
+import numpy as np
+import pytest
+
+from federated import Federation, labels, params_of, pooled_model, same, values
+from hedgerow.agreement.plan import Goal
+from hedgerow.data import partition
+from hedgerow.data.table import Table
+from hedgerow.errors import ParameterError
+from hedgerow.run.simulation.predict import predict_parties
+from learnt import CASES
+
+DEPTH = 4
+
+
+def accounts(rng, n, n_columns, first=0, missing=0.1):
+    """A passive party's table: an account a row, with ids of its own choice."""
+    X = np.round(rng.normal(size=(n, n_columns)), 1).astype(np.float32)
+    X[rng.random(X.shape) < missing] = np.nan
+    ids = np.array([f"account {first + i}" for i in rng.permutation(n)])
+    return Table.of(X, names=[f"bank{first} c{j}" for j in range(n_columns)], ids=ids)
+
+
+def network(kind="two", n=400, seed=0, shares=((0, 40), (30, 30), (90, 30)), missing=0.1):
+    """Payments with labels, the banks' accounts (the second shares ids with the first), and all in one table."""
+    rng = np.random.default_rng(seed)
+    banks = {f"bank{i}": accounts(rng, size, 2 + i % 2, first, missing) for i, (first, size) in enumerate(shares)}
+    X, signal = values(n, 3, seed)
+    ids = np.array([f"account {i}" for i in rng.integers(0, 140, n)])
+    wide = [X]
+    for bank in banks.values():
+        place = {one: row for row, one in enumerate(bank.ids.tolist())}
+        rows = np.array([place.get(one, -1) for one in ids])
+        theirs = np.where(rows[:, None] >= 0, np.asarray(bank.values)[rows], np.nan).astype(np.float32)
+        signal = signal + np.nan_to_num(theirs[:, 0]) * 1.5
+        wide.append(theirs)
+    own = Table.of(X, labels(kind, signal), names=["p0", "p1", "p2"], ids=ids, repeated_ids=True)
+    names = [*own.names, *(name for bank in banks.values() for name in bank.names)]
+    whole = Table.of(np.hstack(wide), own.labels, names=names, ids=ids, repeated_ids=True)
+    return {"network": own, **banks}, whole
+
+
+def hybrid(parties, params, goal=Goal(), protection="plain", levels="JJJJ", **more):  # noqa: B008
+    return Federation(
+        parties, params, goal, method="hybrid", protection=protection, active="network", levels=levels, **more
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_forest_is_that_of_one_table_with_gaps(case):
+    kind, goal, more = CASES[case]
+    if more.get("min_child_rows", 1) > 1:
+        pytest.skip("no passive party can count rows that it lacks")
+    parties, whole = network(kind)
+    if "monotone_constraints" in more:
+        more = {**more, "monotone_constraints": (1, 0, -1, 1, 0, -1, 0, 0, 0, 1)}
+    goal, params = Goal(**goal), params_of(**{"max_depth": DEPTH, **more})
+    pooled = pooled_model(whole, params, goal)
+    assert (pooled.forest.columns >= 3).sum() > 2 or params.max_depth == 1, "banks' columns must be cut"
+    assert same(hybrid(parties, params, goal, levels="J" * params.max_depth).whole(), pooled)
+
+
+@pytest.mark.parametrize("protection", ["lattice", "paillier"])
+@pytest.mark.parametrize("align", ["private", "given"])
+def test_it_is_so_under_encryption_too(protection, align):
+    parties, whole = network(n=150)
+    params = params_of(max_depth=3, n_estimators=2)
+    fed = hybrid(parties, params, protection=protection, levels="JJJ", align=align, key_bits=2048)
+    assert same(fed.whole(), pooled_model(whole, params))
+
+
+def test_the_forest_with_sampled_rows_and_validation_rows_is_that_of_one_table():
+    parties, whole = network(n=500)
+    train, valid = np.arange(350), np.arange(350, 500)
+    own = parties["network"]
+    params = params_of(max_depth=DEPTH, n_estimators=12, subsample=0.7, learning_rate=0.9)
+    goal = Goal(follow=True, early_stopping_rounds=2)
+    fed = hybrid({**parties, "network": own.take(train)}, params, goal, valid={"network": own.take(valid)})
+    pooled = pooled_model(whole.take(train), params, goal, valid=whole.take(valid))
+    assert same(fed.whole(), pooled)
+    assert pooled.forest.n_trees < 12
+
+
+def test_one_party_with_all_rows_makes_it_the_vertical_forest():
+    X, signal = values(250)
+    table = Table.of(X, labels("two", signal), ids=np.arange(250))
+    parts = dict(zip(["network", "bank"], partition.columns(table, n=2).values(), strict=True))
+    shuffled = {**parts, "bank": parts["bank"].take(np.random.default_rng(0).permutation(250))}
+    params = params_of(max_depth=DEPTH)
+    vertical = Federation(parts, params, method="vertical", protection="plain", active="network", levels="AAJJ")
+    assert same(hybrid(shuffled, params, levels="AAJJ").whole(), vertical.whole())
+
+
+def test_without_a_common_id_it_is_the_active_party_s_own_forest():
+    parties, _ = network()
+    rng = np.random.default_rng(1)
+    strangers = {"network": parties["network"], "bank": accounts(rng, 50, 2, 1000)}
+    params = params_of(max_depth=DEPTH)
+    whole = hybrid(strangers, params).whole()
+    assert whole.forest == pooled_model(parties["network"], params).forest
+
+
+def test_rows_are_predicted_as_in_one_table():
+    parties, whole = network(n=500)
+    own, train = parties["network"], np.arange(350)
+    model = hybrid({**parties, "network": own.take(train)}, params_of(max_depth=DEPTH)).whole()
+    rest = np.arange(350, 500)
+    leaves = predict_parties(model, {**parties, "network": own.take(rest)})
+    assert np.array_equal(leaves, model.leaves(whole.take(rest)))
+
+
+@pytest.mark.parametrize("protection", ["plain", "lattice"])
+def test_nodes_in_which_a_party_has_no_row_are_no_trouble(protection):
+    parties, whole = network(n=90, shares=((0, 9), (130, 4)))
+    params = params_of(max_depth=5, min_child_weight=0.01, min_cut_rows=1)
+    assert same(hybrid(parties, params, protection=protection, levels="JJJJJ").whole(), pooled_model(whole, params))
+
+
+@pytest.mark.parametrize(("options", "params", "sentence"), [
+    ({"hidden_rows": True}, {}, "hidden_rows needs rows that all parties have"),
+    ({}, {"min_child_rows": 5}, "no passive party can count the rows"),
+])  # fmt: skip
+def test_what_needs_rows_that_all_have_is_refused(options, params, sentence):
+    parties, _ = network()
+    with pytest.raises(ParameterError, match=sentence):
+        hybrid(parties, params_of(max_depth=DEPTH, **params), levels="" if options else "JJJJ", **options)
