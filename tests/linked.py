@@ -24,23 +24,8 @@ def bank(ids):
     return Table.of(np.arange(len(ids), dtype=np.float32).reshape(-1, 1), ids=np.array(ids))
 
 
-class Recording(InProcess):
-    """Keeps the frames of every call and of its answers."""
-
-    def __init__(self, answers):
-        super().__init__(answers)
-        self.calls = []
-
-    def carry(self, frames, deadline, most_bytes):
-        answers, missing = super().carry(frames, deadline, most_bytes)
-        self.calls.append((dict(frames), answers))
-        return answers, missing
-
-
 class Linkage:
     """One federation of payments and banks; `alter(name, answer)` may change what a bank says."""
-
-    model = None
 
     def __init__(self, rows, banks, valid=None, valid_banks=None, logs=None, stores=None, **options):
         self.rows, self.banks, self.valid, self.valid_banks = rows, banks, valid, valid_banks or {}
@@ -51,12 +36,8 @@ class Linkage:
         self.plan = Plan("a test", members, Goal(), TreeParams(), method)
         self.heard, self.told, self.alter = [], [], lambda name, answer: answer
         self.parties = {name: self.party(name) for name in banks}
-        self.transport = Recording({name: self._answer(name) for name in banks})
+        self.transport = InProcess({name: self._answer(name) for name in banks})
         self.links = self.active()
-
-    @property
-    def calls(self):
-        return self.transport.calls
 
     def party(self, name):
         """A bank as it is at the start of its process."""
@@ -98,3 +79,21 @@ class Linkage:
     def of(self, *kinds):
         """Messages of these kinds, in order."""
         return [one for one in self.heard if one.kind in kinds]
+
+
+def small(**options):
+    """Two banks of different size that share ids, a third with none of the active party's; and rows without an id."""
+    rows = np.array([f"account-{i * i % 23:03d}" for i in range(60)] + ["", ""])
+    banks = {
+        "bank1": bank([f"account-{i:03d}" for i in range(12, -1, -1)]),
+        "bank2": bank([f"account-{i:03d}" for i in range(8, 70)]),
+        "bank3": bank(["elsewhere-1", "elsewhere-2"]),
+    }
+    return Linkage(rows, banks, **options)
+
+
+def joined(rows, table):
+    """The naive join: pairs of a row of the active party and a row of the bank, in the agreed order."""
+    own = {str(one): place for place, one in enumerate(table.ids.tolist())}
+    pairs = [(str(one), row, own[str(one)]) for row, one in enumerate(rows) if str(one) in own]
+    return [(row, place) for _, row, place in sorted(pairs)]

@@ -16,6 +16,7 @@ from hedgerow.data import partition
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.transports.inproc import InProcess
+from linked import small
 from sealed import Sealed
 
 VERTICAL = {"method": "vertical", "protection": "plain"}
@@ -36,6 +37,8 @@ RUNS = {
     "counted": {**VERTICAL, "params": params_of(min_child_rows=5)},
     "hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True},
     "sealed": {"method": "sealed"},
+    "linked": {"method": "linked"},
+    "linked by ids that are shown": {"method": "linked", "private": False},
 }
 MORE = {
     "encrypted by Paillier": {"protection": "paillier", "key_bits": 2048, "opener": "party2", "params": TINY},
@@ -85,6 +88,8 @@ def run(**plan) -> Crossed:
         return _prediction()
     if method == "sealed":
         return _sealed(**{name: given for name, given in plan.items() if name != "method"})
+    if method == "linked":
+        return _linked(plan.get("private", True))
     if method == "vertical":
         fed = _by_columns(**plan)
     else:
@@ -118,6 +123,16 @@ def _sealed(rows=40, **more) -> Crossed:
         asked.scores(asking)
         asked.scores(asking, reasons=True)
     return Crossed(calls, asked.plan, model, asked.heard)
+
+
+def _linked(private) -> Crossed:
+    """Rows are linked, and in another attempt found to be linked already."""
+    linkage = small(private=private)
+    with recorded() as calls:
+        linkage.link()
+        linkage.again()
+        linkage.link()
+    return Crossed(calls, linkage.plan, None, linkage.heard)
 
 
 def _by_columns(constant=None, scattered=False, **plan) -> Federation:

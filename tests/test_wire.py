@@ -20,6 +20,7 @@ from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
+from linked import small
 from sealed import Sealed
 
 MOST = 1 << 26
@@ -55,6 +56,10 @@ def real_frames():
     asked.leaves()
     scored = Sealed.of(asked.model, own, {name: table.take(np.arange(5)) for name, table in fed.tables.items()})
     scored.scores()
+    hidden_ids, shown_ids = small(), small(private=False)
+    hidden_ids.link()
+    shown_ids.link()
+    found |= {one.kind: one for one in (*shown_ids.heard, *hidden_ids.heard)}
     return {one.kind: one for one in (*scored.heard, *asked.heard, *fed.heard)} | found
 
 

@@ -35,6 +35,8 @@ def every_request():
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}
     heard |= {m.BeginScores: m.BeginScores(b"", (), (), b""), m.AskScores: m.AskScores(0, ("one",), False, (), (), b"")}
+    heard |= {m.BeginLink: m.BeginLink(False, 1, b""), m.LinkIds: m.LinkIds(False, 0, np.zeros(32, np.uint8))}
+    heard |= {m.ShowIds: m.ShowIds(False, 0, ("one",)), m.LinkCounts: m.LinkCounts(False, np.ones(1, np.uint32))}
     assert set(heard) == set(m.REQUESTS)
     return heard
 

@@ -400,8 +400,8 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     One id of a passive party may stand in many rows of the active one (an account and its payments), and a row may be
     known to several passive parties or to none; where a party's column is cut, rows that it lacks go the learnt default
     way. `align` says whether ids are linked by private set intersection ("private", the default) or shown to each
-    passive party ("given"). Without `levels` the first half of a tree's levels, or one more, are the active party's, and
-    at the others all columns compete ("AAAAJJJ").
+    passive party ("given"). Without `levels` the first half of a tree's levels, or one more, are the active party's,
+    and at the others all columns compete ("AAAAJJJ").
     """
 
     align: Align | None = "private"

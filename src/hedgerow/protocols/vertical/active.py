@@ -50,7 +50,7 @@ class Talk(NamedTuple):
     asks: Asks
     before: SaidBefore
     """What the others said in attempts before this one."""
-    links: Links = {}
+    links: Links
     """The rows of each party that does not have all of them in order."""
 
 

@@ -18,7 +18,7 @@ from hedgerow.corridor.wire import MOST_SMALL, encode
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.protocols.align.lists import Aligning, Counts, OwnSets, Tables, rows_digest
+from hedgerow.protocols.align.lists import Counts, OwnSets, Tables, rows_digest
 from hedgerow.protocols.columns import given
 from hedgerow.protocols.link.passive import OwnLinks
 from hedgerow.protocols.session.owner import Attempt, PartyContext
@@ -62,14 +62,14 @@ class VerticalParty:
         """Columns are asked about; where the plan says so, rows may be aligned anew before."""
         self.present = attempt.present
         table: dict[type[m.Request], Handler[Never]] = dict.fromkeys(ASKED, self._answer)
-        if self.plan.method.aligns:
-            self.sets = self.sets or self._own_sets()
-            self.sets.introduced()
-            table |= dict.fromkeys(ALIGNMENT, partial(self._align, self.sets))
-        if self.plan.method.links:
-            self.sets = self.sets or self._own_links()
-            self.sets.introduced()
-            table |= dict.fromkeys(LINKAGE, partial(self._align, self.sets))
+        for applies, kinds, begun in (
+            (self.plan.method.aligns, ALIGNMENT, self._own_sets),
+            (self.plan.method.links, LINKAGE, self._own_links),
+        ):
+            if applies:
+                sets = self.sets = self.sets or begun()
+                sets.introduced()
+                table |= dict.fromkeys(kinds, partial(self._align, sets))
         return table
 
     def _own_links(self) -> OwnLinks:
@@ -90,7 +90,7 @@ class VerticalParty:
         valid = owner.own_valid if self.plan.goal.follow else None
         return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
 
-    def _align(self, sets: Any, request: m.Request, _: object) -> m.Answer:
+    def _align(self, sets: OwnSets | OwnLinks, request: Any, _: object) -> m.Answer:
         self.ledger.check_guesses()
         return sets.answer(request)
 
