@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.additive import Cipher, SecretKey
+from hedgerow.privacy.additive import SecretKey
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.session.group import ROOM, PartyGroup, answer_of
+from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
-from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums, SaidBefore
+from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums
 from hedgerow.protocols.vertical.columns import (
     ACTIVE_ONLY,
     JOINT,
@@ -29,29 +29,15 @@ from hedgerow.protocols.vertical.columns import (
     run_nodes,
     wanted,
 )
-from hedgerow.protocols.vertical.held_rows import HeldRows, Links, parts_at
+from hedgerow.protocols.vertical.held_rows import HeldRows, parts_at
+from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
-Asks = Callable[[int], Sequence[str]]
-"""The passive parties that a round asks for sums."""
-
 _NONE = np.empty(0, np.int64)
 NOBODY = Nodes(_NONE, _NONE)
-
-
-class Talk(NamedTuple):
-    """How the active party speaks with the others."""
-
-    group: PartyGroup
-    cipher: Cipher
-    asks: Asks
-    before: SaidBefore
-    """What the others said in attempts before this one."""
-    links: Links
-    """The rows of each party that does not have all of them in order."""
 
 
 class ActiveRound:

@@ -28,7 +28,7 @@ class LinkedRows(NamedTuple):
     """The same of the validation rows, where there are any."""
 
 
-Links = Mapping[str, LinkedRows]
+RowsByParty = Mapping[str, LinkedRows]
 """By passive party; one that is not named has all rows, in the active party's order."""
 
 

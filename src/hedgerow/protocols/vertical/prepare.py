@@ -17,13 +17,14 @@ from hedgerow.model.train import prepare as prepared
 from hedgerow.protocols.align.lists import Counts, OwnSets
 from hedgerow.protocols.align.ring import Ring
 from hedgerow.protocols.columns import loss_of
-from hedgerow.protocols.link.active import Links
+from hedgerow.protocols.link.active import Links as Links
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.held_rows import LinkedRows
+from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
 
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
@@ -53,11 +54,11 @@ def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell
     return Links(group, tables, threads, journal, note, private=private, most_ids=most, keeps=own.keeps)
 
 
-def linked(group: PartyGroup, links: Links) -> dict[str, LinkedRows]:
+def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
     """The rows that each passive party has; `link` says what becomes known."""
-    links.introduced(group)
-    own = links.link(False)
-    held_out = links.link(True) if True in links.own else {}
+    linkage.introduced(group)
+    own = linkage.link(False)
+    held_out = linkage.link(True) if True in linkage.own else {}
     return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
 
 

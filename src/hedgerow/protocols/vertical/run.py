@@ -14,14 +14,12 @@ from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import OwnSets
 from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.leakage import LearntBins
-from hedgerow.protocols.link.active import Links as Linkage
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.held_rows import Links
-from hedgerow.protocols.vertical.train import grow
+from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
 
@@ -36,9 +34,9 @@ class VerticalRun(Drive):
         """Its side of the alignment of rows."""
         self.said = SaidBefore()
         """What the others said to it of the trees under way, in attempts before this one."""
-        self.linkage: Linkage | None = None
+        self.linkage: prepare.Links | None = None
         """Its side of the linkage with each passive party."""
-        self.links: Links = {}
+        self.links: prepare.RowsByParty = {}
         """The rows that each passive party has, where these are some."""
 
     def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:  # noqa: ARG002  # they say nothing here
@@ -57,10 +55,8 @@ class VerticalRun(Drive):
             )
             progress.keep(state)
 
-        driver = progress.driver
-        return grow(
-            group, ready, joint, progress.state, self.said, self.links, driver.callbacks, kept, commit=driver.commit
-        )
+        driver, talk = progress.driver, Talk.of(group, self.said, self.links)
+        return grow(talk, ready, joint, progress.state, driver.callbacks, kept, commit=driver.commit)
 
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""

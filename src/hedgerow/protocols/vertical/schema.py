@@ -19,7 +19,7 @@ from hedgerow.protocols.columns import MOST_COLUMNS, Common
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.held_rows import LinkedRows, Links
+from hedgerow.protocols.vertical.held_rows import LinkedRows, RowsByParty
 from hedgerow.trees.bins import MOST_BINS
 
 MOST_TOLD_BINS = 1 << 24
@@ -35,7 +35,7 @@ def common(joint: AllColumns, ready: Ready, before: Common | None) -> Common:
 
 
 def columns_of_all(
-    group: PartyGroup, ready: Ready, said: SaidBefore, links: Links, before: Common | None = None
+    group: PartyGroup, ready: Ready, said: SaidBefore, links: RowsByParty, before: Common | None = None
 ) -> AllColumns:
     """Everybody's columns by number, once it is sure that all have their rows; those of lost parties as before."""
     plan = group.plan

@@ -8,31 +8,26 @@ from dataclasses import replace
 
 import msgspec
 
-from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.corridor.messages import Done, KeepPart
 from hedgerow.model.model import Model, Ownership
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Ready
 from hedgerow.protocols.session.group import PartyGroup
-from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.active import Talk, VerticalRows
-from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.held_rows import Links
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
 from hedgerow.protocols.vertical.schema import columns_of
+from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
 
 
 def grow(
-    group: PartyGroup,
+    talk: Talk,
     ready: Ready,
     joint: AllColumns,
     state: State,
-    said: SaidBefore,
-    links: Links,
     callbacks: Sequence[Callback],
     kept: Kept,
     *,
@@ -45,14 +40,11 @@ def grow(
     What was said in attempts before is compared with what is said in this one. What is learnt of bins is noted where
     the state has a place for it.
     """
-    plan, task, learnt = group.plan, ready.task, state.learnt
+    group, asks, plan, task, learnt = talk.group, talk.asks, talk.group.plan, ready.task, state.learnt
     before, history = (state.forest, state.history) if state.parts else (None, ())
     done = 0 if before is None else before.n_trees // task.loss.n_trees
 
-    def asks(round_: int) -> tuple[str, ...]:
-        return asked(plan, round_, group.present)
-
-    rows = _rows(Talk(group, cipher_of(plan), asks, said, links), ready, joint, done)
+    rows = _rows(talk, ready, joint, done)
     if learnt is not None:
         learnt.follow(joint.grid)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
