@@ -125,6 +125,8 @@ class OwnLinks:
         """Linkages of this attempt; None: complete."""
         self.places: dict[bool, NDArray[np.int64]] = {}
         """Rows of the own table, each as often as it is linked."""
+        self._repeated: dict[bool, Table] = {}
+        """These rows, once they were asked for."""
         self.found: dict[bool, Found] = {}
         for held_out, table in self.own.items():
             self._recall(held_out, table)
@@ -191,6 +193,7 @@ class OwnLinks:
         if self.keeps is not None:
             self.keeps.write(held_out, table.n_rows, places)
         self.places[held_out], self.begun[held_out] = places, None
+        self._repeated.pop(held_out, None)
         cost = Cost(link.operations, link.seconds)
         found = Found(self.plan.active, WHAT[held_out], len(places), table.n_rows, len(at), cost)
         self.found[held_out] = found
@@ -224,8 +227,10 @@ class OwnLinks:
         """The own rows repeated to the linked rows, in the agreed order; the validation rows where these are linked."""
         if False not in self.places:
             raise ProtocolError("The active party asks before the rows are linked.")
-        taken = {held_out: self.own[held_out].take(places) for held_out, places in self.places.items()}
-        return taken[False], taken.get(True)
+        for held_out, places in self.places.items():
+            if held_out not in self._repeated:
+                self._repeated[held_out] = self.own[held_out].take(places)
+        return self._repeated[False], self._repeated.get(True)
 
 
 def _settled(held_out: bool) -> str:
