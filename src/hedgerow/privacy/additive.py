@@ -22,6 +22,9 @@ A key holder may seal anything, say powers of two, so that a sum names its terms
 answer can carry: `slots_room`. A plan with a modulus has no more room than its sums need, and one whose rows are
 `apart` has it for each row by itself.
 
+Where several answer under one key, and only the total of their sums is to be read, each adds pads that cancel in the
+total (`pads`), modulo the whole plaintext: the key holder, which can open every answer, opens noise.
+
 A plan (`shapes`) holds the sizes and bounds that both sides know before anything is sealed. A cipher computes from it
 whether every possible sum fits, and whether what the choices leave in a return is hidden for the whole run; if not, it
 refuses the plan. Integers are signed throughout. A sealed thing has no values, and no conversion to an array: only
@@ -30,11 +33,13 @@ be added and subtracted, as often as the plan's parts allow.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 NOT_SEALED = int(np.iinfo(np.int64).min)
@@ -142,9 +147,17 @@ class PublicKey(Protocol):
         ...
 
     def group_sums(
-        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+        self,
+        sealed: SealedRows,
+        selection: Selection,
+        nodes: Nodes,
+        plus: NDArray[np.int64] | None = None,
+        pads: Pads | None = None,
     ) -> SealedSums:
-        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else.
+
+        Under `pads`, which a plan with `together` needs, it will read nothing but in a total of all who answer.
+        """
         ...
 
     def slot_sums(
@@ -201,6 +214,13 @@ class SecretKey(Protocol):
 
     def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
+        ...
+
+    def open_total(self, parts: Sequence[SealedSums]) -> NDArray[np.int64]:
+        """Nodes x groups x channels over all who answered under pads that cancel, clear here from now on.
+
+        If one is missing, noise, which is a CipherError because no total can be so large (but for a small chance).
+        """
         ...
 
     def open_slots(self, sealed: SealedSlots) -> NDArray[np.int64]:

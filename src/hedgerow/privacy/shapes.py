@@ -1,5 +1,6 @@
 """What both sides know before anything is sealed, and the shape of the choices; see `additive`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -61,9 +62,15 @@ class RowsPlan:
     """How many returned sums may be added to one another before they are opened."""
     by_holder: bool = False
     """Whether nobody but the key holder seals: what is sealed in any other way is refused."""
+    together: int = 0
+    """Rows of the largest node over all who answer under pads, whose sums are opened in total only. 0: each answer is
+    opened by itself. Bounds, groups, columns, nodes, summand and this are then the same for all who answer; how many
+    rows are sealed for one of them may differ."""
 
     def __post_init__(self) -> None:
         ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
+        fits = not self.together or (self.parts == 1 and self.together >= (self.most_rows or self.rows))
+        ensure(fits, "Answers under pads have one part each, and no more rows than all of them together.")
         ensure(self.rows >= 1 and self.groups >= 1, "A plan for sums by group needs at least one row and one group.")
         ensure(self.nodes >= 1, "A plan for sums by group needs at least one node.")
         ensure(0 <= self.most_rows <= self.rows, "The largest node of a plan cannot have more rows than are sealed.")
@@ -78,7 +85,7 @@ class RowsPlan:
     @property
     def most(self) -> tuple[int, ...]:
         """For each channel the largest absolute value that can be opened."""
-        rows = self.most_rows or self.rows
+        rows = self.together or self.most_rows or self.rows
         filled = self.filled or (rows,) * len(self.bounds)
         own = zip(filled, self.bounds, strict=True)
         return tuple((min(rows, some) * bound + self.summand) * self.parts for some, bound in own)
@@ -316,7 +323,7 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
     said = asdict(own)
     # So do these; where they are said, it is with their names.
-    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart") if name in said)
+    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart", "together") if name in said)
     told: tuple[object, ...] = tuple(x for name, x in said.items() if (name, x) not in unsaid)
     told += tuple(pair for pair in named if pair[1])
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
@@ -332,6 +339,23 @@ def ensure_plus(plus: NDArray[np.int64], shape: tuple[int, ...], summand: int) -
     ensure(plus.shape == shape and plus.dtype == np.int64, "The summand does not have the shape of the sums.")
     inside = not plus.size or (plus.min() >= -summand and plus.max() <= summand)
     ensure(bool(inside), "A summand is larger than the plan's; nothing was added.")
+
+
+def ensure_pads(pads: object | None, plan: RowsPlan) -> None:
+    """Refuses sums without pads where their total alone may be opened, and pads where nothing takes them away."""
+    ensure((pads is not None) == (plan.together > 0), "Sums are hidden by pads if they are opened in total, else not.")
+
+
+def ensure_total(plans: Sequence[RowsPlan], groups: Sequence[int]) -> None:
+    """Refuses parts that are not those of one total."""
+    ensure(bool(plans) and plans[0].together > 0, "Only sums under pads are opened in total.")
+    same = {(p.bounds, p.groups, p.columns, p.nodes, p.summand, p.filled, p.together) for p in plans}
+    ensure(len(same) == 1 and len(set(groups)) == 1, "The parts of a total are of plans that do not fit each other.")
+
+
+def ensure_alone(plan: RowsPlan) -> None:
+    """Refuses to open a part of a total by itself: it is noise."""
+    ensure(not plan.together, "Sums under pads are opened in total only.")
 
 
 def ensure_pad(pad: NDArray[np.int64], plan: SlotsPlan) -> None:

@@ -14,6 +14,7 @@ Who sees what:
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import NoReturn
 
 import msgspec
@@ -53,6 +54,7 @@ from hedgerow.privacy.lattice.rows import (
 from hedgerow.privacy.lattice.slots import LatticeSlots, SlotsPublicKey, SlotsSecretKey
 from hedgerow.privacy.lattice.slots_bounds import lanes_room, slots_layout
 from hedgerow.privacy.lattice.slots_choice import as_rows, in_coefficients
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 Slots = LatticeSlots | CoefficientSlots
@@ -147,15 +149,27 @@ class LatticePublicKey:
         return sums
 
     def group_sums(
-        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: NDArray[np.int64] | None = None
+        self,
+        sealed: SealedRows,
+        selection: Selection,
+        nodes: Nodes,
+        plus: NDArray[np.int64] | None = None,
+        pads: Pads | None = None,
     ) -> LatticeSums:
-        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else.
+
+        Under `pads`, nothing but in total.
+        """
         rows = of_kind(sealed, LatticeRows)
         plan, layout = rows.plan, rows.layout
         self._check(rows, selection, nodes)
+        shapes.ensure_pads(pads, plan)
+        shape = (plan.nodes, selection.groups, len(plan.bounds))
         if plus is not None:
-            shapes.ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
-        summand = np.empty(0, np.int64) if plus is None else joined(plus, layout)
+            shapes.ensure_plus(plus, shape, plan.summand)
+        elif pads is not None:
+            plus = np.zeros(shape, np.int64)
+        summand = np.empty(0, np.int64) if plus is None else joined(plus, layout, pads)
         kind = PUBLIC_SUMS if rows.by_public_key else SUMS
         head = Header(kind, self.name, shapes.plan_digest(plan), plan.nodes, selection.groups, rows.head.parts)
         data = _native.lattice_group_sums(
@@ -287,16 +301,31 @@ class LatticeSecretKey:
 
     def open_sums(self, sums: SealedSums) -> NDArray[np.int64]:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
-        self._ensure_unrevealed()
         own = of_kind(sums, LatticeSums)
-        if own.public.name != self.public.name:
-            raise CipherError("Sums were sealed under another key.")
-        native = (own.returned, own.layout.opener, self.public.threads)
-        opened = unpacked(_native.lattice_open_sums(self._own_secret, *native), own.layout)
+        shapes.ensure_alone(own.plan)
+        opened = unpacked(self._lanes(own), own.layout)
         if own.layout.modulus:
             opened = shapes.centred(opened, own.layout.modulus)
         shapes.ensure_opened(opened, own.plan.most)
         return opened
+
+    def open_total(self, parts: Sequence[SealedSums]) -> NDArray[np.int64]:
+        """Nodes x groups x channels over all who answered under pads that cancel, clear here from now on."""
+        own = [of_kind(part, LatticeSums) for part in parts]
+        shapes.ensure_total([part.plan for part in own], [part.groups for part in own])
+        layout, total = own[0].layout, self._lanes(own[0])
+        for part in own[1:]:
+            total = (total + self._lanes(part)) % layout.modulus
+        opened = unpacked(shapes.centred(total % layout.modulus, layout.modulus), layout)
+        shapes.ensure_opened(opened, own[0].plan.most)
+        return opened
+
+    def _lanes(self, sums: LatticeSums) -> NDArray[np.int64]:
+        """Nodes x groups x lanes as they come: of sums under pads, noise."""
+        self._ensure_unrevealed()
+        if sums.public.name != self.public.name:
+            raise CipherError("Sums were sealed under another key.")
+        return _native.lattice_open_sums(self._own_secret, sums.returned, sums.layout.opener, self.public.threads)
 
     def seal_slots(self, values: NDArray[np.int64], plan: SlotsPlan, shared: NDArray[np.int64] | None = None) -> Slots:
         """As with the public key, quicker and smaller."""

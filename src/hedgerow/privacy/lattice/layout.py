@@ -26,6 +26,8 @@ POLYNOMIAL_BYTES = 13824
 """4096 residues of 27 bits."""
 MOST_BITS = 62
 """A packed plaintext is a 64-bit integer."""
+MOST_ROUNDED = 60
+"""Of one that is multiplied modulo 2 to its bits: see `_times`."""
 SWITCH_STEPS = (4096, 2048, 1024, 512, 256, 128, 64, 32, 16)
 """Where results can be merged when a link's speed is given: these switching keys go out with the public key."""
 
@@ -57,9 +59,15 @@ class EntriesPlan(RowsPlan):
         return (self.modulus // 2,)
 
 
-def modulus_of(plan: RowsPlan) -> int:
-    """What sums are opened modulo; 0: as they are."""
-    return plan.modulus if isinstance(plan, EntriesPlan) else 0
+def modulus_of(plan: RowsPlan, packing: tuple[tuple[int, ...], ...]) -> int:
+    """What sums are opened modulo; 0: as they are.
+
+    Under pads it is all that a plaintext has, and plaintexts are rounded: else a pad that goes beyond the greatest one
+    would leave the rest of the modulus in the noise, by which it could be seen that it did.
+    """
+    if isinstance(plan, EntriesPlan):
+        return plan.modulus
+    return 1 << max(map(sum, packing)) if plan.together else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +170,32 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
     Rows that may be added to others are laid out as if all were sealed with the public key.
     """
     public = by_public_key or plan.parts > 1
-    shapes = ((packing, *shape) for packing in _packings(plan) for shape in _shapes(link_mbit))
-    found = [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
+    found = _layouts(plan, link_mbit, public)
+    if plan.together:
+        # Whatever rows each of those who answer has, all pack alike: as where one of them has all rows. If even one
+        # integer a lane has no room then, those with fewer rows may have it.
+        every = _layouts(replace(plan, rows=plan.together, most_rows=0), link_mbit, public)
+        apart = tuple((bits,) for bits in _bits(plan))
+        common = min((layout.packing for layout in every), key=len, default=apart)
+        found = [layout for layout in found if layout.packing == common]
     if not found:
         _refuse(plan)
     return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
 
 
+def _layouts(plan: RowsPlan, link_mbit: float | None, public: bool) -> list[RowsLayout]:
+    """All that have room and hide."""
+    shapes = ((packing, *shape) for packing in _packings(plan) for shape in _shapes(link_mbit))
+    return [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
+
+
 def _rounding(plan: RowsPlan, ones: int) -> float:
-    """What rounded plaintexts and a rounded summand move a sum by, at most."""
+    """What rounded plaintexts and a rounded summand move a sum by, at most.
+
+    Noise comes from every one of a selection, but what is rounded only from the rows of the group that is summed.
+    """
+    if plan.together:
+        return ((plan.most_rows or plan.rows) + 1) / 2
     return (ones + 1) / 2 if isinstance(plan, EntriesPlan) else 0.0
 
 
@@ -196,11 +221,17 @@ def _refuse(plan: RowsPlan) -> NoReturn:
     )
 
 
+def _bits(plan: RowsPlan) -> list[int]:
+    """Of the largest sum of each channel, with its sign."""
+    return [max((2 * most).bit_length(), 1) for most in plan.most]
+
+
 def _packings(plan: RowsPlan) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Neighbouring channels in one lane each, for every number of lanes the packing whose widest lane is narrowest."""
-    bits = [max((2 * most).bit_length(), 1) for most in plan.most]
+    bits = _bits(plan)
     ends = list(accumulate(bits, initial=0))
-    widths = {b - a for a, b in combinations(ends, 2) if max(bits) <= b - a <= MOST_BITS}
+    most = MOST_ROUNDED if plan.together else MOST_BITS
+    widths = {b - a for a, b in combinations(ends, 2) if max(bits) <= b - a <= most}
     seen = set()
     for width in sorted(widths):
         lanes: list[list[int]] = []
@@ -229,12 +260,12 @@ def _flooded(
     plan: RowsPlan, packing: tuple[tuple[int, ...], ...], step: int, merges: int, public: bool
 ) -> RowsLayout | None:
     """The layout with the widest flood that fits, or none."""
-    layout = RowsLayout(step, merges, packing, 0, modulus_of(plan))
-    if layout.modulus:
+    layout = RowsLayout(step, merges, packing, 0, modulus_of(plan, packing))
+    if isinstance(plan, EntriesPlan):
         return _filled(plan, layout, public)
     ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
     noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
-    bits = bounds.flood_room(layout.scale, plan.parts, noise)
+    bits = bounds.flood_room(layout.scale, plan.parts, noise + _rounding(plan, ones * plan.parts))
     layout = replace(layout, flood_bits=bits)
     return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None
 

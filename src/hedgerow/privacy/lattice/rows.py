@@ -16,6 +16,7 @@ from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError
 from hedgerow.privacy.additive import Addable
 from hedgerow.privacy.lattice.layout import RowsLayout
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 
 VERSION = 2
@@ -216,6 +217,10 @@ def ensure_addable(one: LatticeRows | LatticeSums, other: LatticeRows | LatticeS
 
 def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
     """Channels (the last axis) packed into lanes, lanes first, as they are sealed."""
+    return layout.encoded(_lanes(values, layout))
+
+
+def _lanes(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
     lanes = np.zeros((layout.lanes, *values.shape[:-1]), np.int64)
     channel = 0
     for lane, widths in zip(lanes, layout.packing, strict=True):
@@ -223,12 +228,15 @@ def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
         for width in widths:
             lane += values[..., channel] << offset
             channel, offset = channel + 1, offset + width
-    return layout.encoded(lanes)
+    return lanes
 
 
-def joined(plus: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
-    """Summands packed like the sums that they are added to, one after the other."""
-    return np.ascontiguousarray(np.moveaxis(packed(plus, layout), 0, -1)).reshape(-1)
+def joined(plus: NDArray[np.int64], layout: RowsLayout, pads: Pads | None = None) -> NDArray[np.int64]:
+    """Summands packed like the sums that they are added to, one after the other; pads are of whole lanes."""
+    added = np.ascontiguousarray(np.moveaxis(_lanes(plus, layout), 0, -1)).reshape(-1)
+    if pads is not None:
+        added = added + pads.words(len(added), layout.bits)
+    return layout.encoded(added)
 
 
 def unpacked(lanes: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:

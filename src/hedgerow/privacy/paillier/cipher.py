@@ -22,6 +22,7 @@ side's choices take: who measures its answers learns about how many that are in 
 up by place. Memory that held a secret is not wiped.
 """
 
+from collections.abc import Sequence
 from math import ceil, log2
 from typing import NoReturn
 
@@ -66,8 +67,10 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     centred,
     ensure,
+    ensure_alone,
     ensure_opened,
     ensure_single_entries,
+    ensure_total,
 )
 
 BITS = (2048, 3072, 4096)
@@ -108,10 +111,23 @@ class PaillierSecretKey(PaillierSealing):
     def open_sums(self, sums: SealedSums) -> Ints:
         """Nodes x groups x channels, clear here from now on. A sum that the plan makes impossible is a CipherError."""
         own, words, _ = inside(sums, PaillierSums, self._ring)
-        plan = own.plan
-        opened = self._opened(words, sums_packing(plan, self._ring.bits), plan.nodes * own.groups)
+        ensure_alone(own.plan)
+        return self._opened_sums(own, words)
+
+    def open_total(self, parts: Sequence[SealedSums]) -> Ints:
+        """Nodes x groups x channels over all who answered under pads that cancel, clear here from now on."""
+        own = [inside(part, PaillierSums, self._ring) for part in parts]
+        ensure_total([part.plan for part, _, _ in own], [part.groups for part, _, _ in own])
+        total = own[0][1]
+        for _, words, _ in own[1:]:
+            total = _native.paillier_add(self._ring.n, total, words, self._ring.threads)
+        return self._opened_sums(own[0][0], total)
+
+    def _opened_sums(self, sums: PaillierSums, words: Words) -> Ints:
+        plan = sums.plan
+        opened = self._opened(words, sums_packing(plan, self._ring.bits), plan.nodes * sums.groups)
         ensure_opened(opened, plan.most)
-        return opened.reshape(plan.nodes, own.groups, len(plan.bounds))
+        return opened.reshape(plan.nodes, sums.groups, len(plan.bounds))
 
     def open_slots(self, sealed: SealedSlots) -> Ints:
         """Rows x entries, clear here from now on. An integer that the plan makes impossible is a CipherError."""

@@ -2,6 +2,7 @@
 
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import PrivacyError
 from hedgerow.privacy.additive import SealedRows, SealedSlots
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.paillier.packing import (
     Ints,
     Packing,
@@ -29,6 +31,7 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     ensure,
     ensure_choice_left,
+    ensure_pads,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
@@ -134,20 +137,29 @@ class PaillierPublicKey(PaillierSealing):
         return PaillierSums(words, plan, self._ring, parts, (groups, 0))
 
     def group_sums(
-        self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: Ints | None = None
+        self,
+        sealed: SealedRows,
+        selection: Selection,
+        nodes: Nodes,
+        plus: Ints | None = None,
+        pads: Pads | None = None,
     ) -> PaillierSums:
-        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else."""
+        """Nodes x groups x channels, with `plus` added: the key holder will read these sums and nothing else.
+
+        Under `pads`, nothing but in total.
+        """
         rows, words, parts = inside(sealed, PaillierRows, self._ring)
         plan = rows.plan
         _ensure_selection(selection, plan)
         nodes.check(plan)
+        ensure_pads(pads, plan)
         if plus is not None:
             ensure_plus(plus, (plan.nodes, selection.groups, len(plan.bounds)), plan.summand)
             plus = plus.reshape(-1, len(plan.bounds))
         codes = np.ascontiguousarray(selection.own_codes)
         packing = sums_packing(plan, self._ring.bits)
         sums = self._products(words, len(packing.blocks), codes, selection.widths, nodes)
-        return PaillierSums(self._returned(sums, packing, plus), plan, self._ring, parts, (selection.groups, 0))
+        return PaillierSums(self._returned(sums, packing, plus, pads), plan, self._ring, parts, (selection.groups, 0))
 
     def slot_sums(
         self, sealed: SealedSlots, own_choice: NDArray[np.bool_], plus: Ints | None = None, pad: Ints | None = None
@@ -195,17 +207,23 @@ class PaillierPublicKey(PaillierSealing):
         n = int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little")
         most = n // spread(plan)
         added = [0] * len(words) if plus is None else plus[:, 0].tolist()
-        numbers = ((value + plan.modulus * secrets.randbelow(most)) % n for value in added)
+        return self._with_numbers(words, [(value + plan.modulus * secrets.randbelow(most)) % n for value in added])
+
+    def _with_numbers(self, words: Words, numbers: Sequence[int]) -> Words:
+        """To each ciphertext a number below n added."""
         data = b"".join(number.to_bytes(self._ring.bits // 8, "little") for number in numbers)
         rows = np.frombuffer(data, "<u8").astype(np.uint64).reshape(len(words), -1)
         return _native.paillier_add_numbers(self._ring.n, words, rows, self._ring.threads)
 
-    def _returned(self, words: Words, packing: Packing, plus: Ints | None) -> Words:
-        """Packed, the plain summands added, and every ciphertext multiplied by a random n-th power."""
+    def _returned(self, words: Words, packing: Packing, plus: Ints | None, pads: Pads | None = None) -> Words:
+        """Packed, the plain summands and pads added, and every ciphertext multiplied by a random n-th power."""
         if packing.per > 1:
             words = _native.paillier_pack(self._ring.n, words, packing.per, packing.distance, self._ring.threads)
         if plus is not None:
             words = self._added(words, plus, packing)
+        if pads is not None:
+            n = int.from_bytes(self._ring.n.astype("<u8").tobytes(), "little")
+            words = self._with_numbers(words, pads.numbers(len(words), n))
         return self._hide(words)
 
     def _added(self, words: Words, values: Ints, packing: Packing) -> Words:

@@ -10,6 +10,7 @@ A key is only a number, by which things made for different keys are told apart. 
 
 import math
 import os
+from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
 from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import (
     Nodes,
     RowsPlan,
@@ -25,12 +27,15 @@ from hedgerow.privacy.shapes import (
     SlotsPlan,
     agreed,
     ensure,
+    ensure_alone,
     ensure_choice_left,
     ensure_opened,
+    ensure_pads,
     ensure_plus,
     ensure_row_values,
     ensure_single_entries,
     ensure_slot_values,
+    ensure_total,
     shared_values,
     summands,
 )
@@ -97,11 +102,19 @@ class UnencryptedPublicKey:
         ensure(1 <= groups <= plan.groups, "The plan does not have so many groups.")
         clear, parts = read(data, self._key, ClearSums, plan, (plan.nodes, groups, len(plan.bounds)))
         clear = clear.reshape(plan.nodes, groups, -1)
-        _ensure_within(clear, plan.most)
+        if not plan.together:
+            _ensure_within(clear, plan.most)
         return ClearSums(clear, plan, self._key, parts)
 
-    def group_sums(self, sealed: SealedRows, selection: Selection, nodes: Nodes, plus: Ints | None = None) -> ClearSums:
-        """Nodes x groups x channels, with `plus` added; readable by ANYBODY."""
+    def group_sums(
+        self,
+        sealed: SealedRows,
+        selection: Selection,
+        nodes: Nodes,
+        plus: Ints | None = None,
+        pads: Pads | None = None,
+    ) -> ClearSums:
+        """Nodes x groups x channels, with `plus` added; readable by ANYBODY, but for those under `pads`."""
         rows, clear = inside(sealed, ClearRows, self._key)
         _ensure_selection(selection, rows.plan)
         nodes.check(rows.plan)
@@ -109,6 +122,9 @@ class UnencryptedPublicKey:
         if plus is not None:
             ensure_plus(plus, sums.shape, rows.plan.summand)
             sums += plus
+        ensure_pads(pads, rows.plan)
+        if pads is not None:
+            sums += pads.wide_words(sums.size).reshape(sums.shape)
         return ClearSums(sums, rows.plan, self._key, rows.parts)
 
     def _sums_by_group(self, clear: Ints, selection: Selection, nodes: Nodes) -> Ints:
@@ -176,8 +192,18 @@ class UnencryptedSecretKey:
         """Nodes x groups x channels."""
         self._ensure_unrevealed()
         own, clear = inside(sums, ClearSums, self._key)
+        ensure_alone(own.plan)
         ensure_opened(clear, own.plan.most)
         return clear.copy()
+
+    def open_total(self, parts: Sequence[SealedSums]) -> Ints:
+        """Nodes x groups x channels over all parts."""
+        self._ensure_unrevealed()
+        own = [inside(part, ClearSums, self._key) for part in parts]
+        ensure_total([part.plan for part, _ in own], [part.groups for part, _ in own])
+        total = sum((clear for _, clear in own[1:]), own[0][1])
+        ensure_opened(total, own[0][0].plan.most)
+        return total
 
     def open_slots(self, sealed: SealedSlots) -> Ints:
         """Rows x entries."""
