@@ -273,10 +273,10 @@ POLICY = {
 
 CONFIGURATION = {
     "mode": "`horizontal`; `vertical`, the first party being the active one; `ensemble` is our `bagging`, `solo` our "
-    "`alone`, `centralized` our `pooled`. `hybrid` is refused",
+    "`alone`, `centralized` our `pooled`. `hybrid` is refused so far",
     "n_parties": "honoured; must agree with the number of files in `data`",
     "partition": "1 cuts the one file of `data` evenly into `n_parties`, by rows or in a vertical run by columns",
-    "partition_mode": "must fit `mode`",
+    "partition_mode": "must fit `mode`; `hybrid` is refused so far",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is lattice "
     "encryption in a vertical run, and in a horizontal one whose first party decrypts the sums, and refused "
     "otherwise; `dp` is refused",

@@ -51,7 +51,7 @@ def rows(
         raise ParameterError(f"how={how!r} is unknown; it is one of {', '.join(map(repr, HOWS))}.")
     _check(n=n, alpha=alpha, noise=noise, seed=seed)
     parties = _party_names(names, n)
-    table = _numbered(Table.of(X, y, categorical=categorical, weights=weights, ids=ids))
+    table = numbered(Table.of(X, y, categorical=categorical, weights=weights, ids=ids))
     if n > table.n_rows:
         raise DataError(f"{table.n_rows} rows are too few for {n} parties, each with a row; ask for fewer parties.")
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def columns(
     `share` names the columns of each party itself. All parties have the same rows; without ids, the row numbers become
     the ids. X, y, weights, ids and categorical are as in `Table.of`.
     """
-    table = _numbered(Table.of(X, y, categorical=categorical, weights=weights, ids=ids))
+    table = numbered(Table.of(X, y, categorical=categorical, weights=weights, ids=ids))
     shares = _column_shares(table, n, share, seed)
     parties = _party_names(names, len(shares))
     parts = {}
@@ -100,12 +100,12 @@ def hold_out(parties: Mapping[str, Table], share: float, seed: int = 0) -> tuple
     _check(share=share, seed=seed)
     training, validation = {}, {}
     for name, table in parties.items():
-        numbered = _numbered(table)
-        draws = _native.draws(numbered.row_keys(), seed, HELD_OUT)
+        own = numbered(table)
+        draws = _native.draws(own.row_keys(), seed, HELD_OUT)
         held_out = draws < np.uint64(int(float(share) * 2**64))
         if held_out.all() and table.n_rows:
             held_out[draws.argmax()] = False
-        training[name], validation[name] = numbered.take(~held_out), numbered.take(held_out)
+        training[name], validation[name] = own.take(~held_out), own.take(held_out)
     return training, validation
 
 
@@ -129,11 +129,12 @@ def pooled(parties: Mapping[str, Table]) -> Table:
     return table.take(order) if (ascending[1:] > ascending[:-1]).all() else table
 
 
-def _positions(own: Sequence[str | int], names: Sequence[str]) -> list[int]:
+def positions_of(own: Sequence[str | int], names: Sequence[str], option: str) -> list[int]:
+    """Where columns lie that an option names, by name or position."""
     where = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
     for item in own:
         if item not in where:
-            raise DataError(f"share= names the column {item!r}, which is not there.")
+            raise DataError(f"{option}= names the column {item!r}, which is not there.")
     return [where[item] for item in own]
 
 
@@ -146,7 +147,7 @@ def _column_shares(
             raise DataError(f"{table.n_columns} columns are too few for {n} parties; ask for fewer parties.")
         order = np.arange(table.n_columns) if seed is None else np.random.default_rng(seed).permutation(table.n_columns)
         return [sorted(part.tolist()) for part in np.array_split(order, n)]
-    shares = [_positions(own, table.names) for own in share]
+    shares = [positions_of(own, table.names, "share") for own in share]
     flat = [c for own in shares for c in own]
     if len(set(flat)) != len(flat) or not all(shares):
         raise ParameterError("Every party needs a column, and no column may go to two parties.")
@@ -207,11 +208,23 @@ def _dealt_by_label(labels: NDArray[Any] | None, n: int, alpha: float, rng: np.r
 def _classes(labels: NDArray[Any]) -> NDArray[np.intp]:
     """Each row's class as a number; labels of a regression are cut into groups of about equal size."""
     distinct, classes = np.unique(labels, return_inverse=True)
+    return classes if _name_classes(labels, distinct) else np.searchsorted(_edges(labels), labels, side="right")
+
+
+def first_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """The lowest label of each class, ascending: each label, or the lowest of each group of a regression's."""
+    distinct = np.unique(labels)
+    return distinct if _name_classes(labels, distinct) else np.unique([distinct[0], *_edges(labels)])
+
+
+def _name_classes(labels: NDArray[Any], distinct: NDArray[Any]) -> bool:
     whole = labels.dtype.kind != "f" or bool((distinct == np.floor(distinct)).all())
-    if labels.dtype.kind not in "if" or len(distinct) <= (MOST_CLASSES if whole else LABEL_GROUPS):
-        return classes
-    edges = np.sort(labels)[np.arange(1, LABEL_GROUPS) * len(labels) // LABEL_GROUPS]
-    return np.searchsorted(edges, labels, side="right")
+    return labels.dtype.kind not in "if" or len(distinct) <= (MOST_CLASSES if whole else LABEL_GROUPS)
+
+
+def _edges(labels: NDArray[Any]) -> NDArray[Any]:
+    edges: NDArray[Any] = np.sort(labels)[np.arange(1, LABEL_GROUPS) * len(labels) // LABEL_GROUPS]
+    return edges
 
 
 def _dealt(count: int, n: int, alpha: float, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -233,7 +246,8 @@ def _none_empty(owners: NDArray[np.intp], n: int, rng: np.random.Generator) -> N
     return owners
 
 
-def _numbered(table: Table) -> Table:
+def numbered(table: Table) -> Table:
+    """With its rows' numbers as ids, if it has none."""
     return table if table.ids is not None else replace(table, ids=np.arange(table.n_rows, dtype=np.int64))
 
 
@@ -282,14 +296,16 @@ def _check_joinable(parties: Mapping[str, Table]) -> None:
 def _joined_columns(parties: Mapping[str, Table]) -> tuple[Column, ...]:
     """The first party's columns, each with the categories of all parties."""
     every = [{column.name: column for column in table.columns} for table in parties.values()]
-    joined = []
-    for name, column in every[0].items():
-        if len({columns[name].kind for columns in every}) > 1:
-            what = f"Column {name!r} is numeric at one party and categorical at another; make it the same at all, with "
-            raise DataError(Sentence(what, Keyword("categorical"), " where the tables are made."))
-        categories = {text for columns in every for text in columns[name].categories}
-        joined.append(replace(column, categories=tuple(sorted(categories))))
-    return tuple(joined)
+    return tuple(joined_column([columns[name] for columns in every]) for name in every[0])
+
+
+def joined_column(same: Sequence[Column]) -> Column:
+    """One column of several parties, with the categories of all of them."""
+    if len({column.kind for column in same}) > 1:
+        name = same[0].name
+        what = f"Column {name!r} is numeric at one party and categorical at another; make it the same at all, with "
+        raise DataError(Sentence(what, Keyword("categorical"), " where the tables are made."))
+    return replace(same[0], categories=tuple(sorted({text for column in same for text in column.categories})))
 
 
 def _joined(parties: Mapping[str, Table], what: str) -> NDArray[Any] | None:

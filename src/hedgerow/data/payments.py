@@ -11,12 +11,13 @@ Rare signals are whole numbers in columns of few values: in a column of many, qu
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.hybrid_partition import HybridTables
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import ParameterError
 
@@ -68,6 +69,8 @@ class Network:
 
 
 PRESETS = {"AD": Network(), "DEV": Network(payment_share=0.115, account_share=0.52)}
+SIZES = {"AD": (4_691_615, 705_108), "DEV": (2_993_804, 1_003_675)}
+"""Training and test payments of the sets of the HybridTree paper that the presets are made after."""
 
 
 class Payments(NamedTuple):
@@ -82,12 +85,61 @@ class Payments(NamedTuple):
 
     def together(self) -> Table:
         """Payments with their accounts' columns, missing where no bank knows the account."""
-        rows = np.full((int(self.account.max()) + 1, len(ACCOUNT_COLUMNS)), np.nan, np.float32)
+        rows = np.full((self._n_accounts(), len(ACCOUNT_COLUMNS)), np.nan, np.float32)
         for bank in self.banks.values():
             rows[bank.ids] = np.asarray(bank.values)
         values = np.concatenate([self.payments.values, rows[self.account]], axis=1)
         columns = (*self.payments.columns, *(Column(name) for name in ACCOUNT_COLUMNS))
         return Table(columns, values, labels=self.payments.labels, ids=self.payments.ids)
+
+    def _n_accounts(self) -> int:
+        """Up to the last that has a payment or a bank; it need not have both."""
+        known = [int(np.max(bank.ids, initial=0)) for bank in self.banks.values() if bank.ids is not None]
+        return max(int(self.account.max()), *known) + 1
+
+    def by_payment(self, rows: NDArray[np.int64]) -> HybridTables:
+        """These payments, and at each bank a row for each of them that is of one of its accounts."""
+        known = np.concatenate([np.asarray(bank.ids) for bank in self.banks.values()])
+        sizes = [bank.n_rows for bank in self.banks.values()]
+        bank_of, place = (np.full(self._n_accounts(), -1) for _ in range(2))
+        bank_of[known] = np.repeat(np.arange(len(sizes)), sizes)
+        place[known] = np.concatenate([np.arange(size) for size in sizes])
+        passive = {}
+        for number, (name, bank) in enumerate(self.banks.items()):
+            own = rows[bank_of[self.account[rows]] == number]
+            passive[name] = replace(bank.take(place[self.account[own]]), ids=own)
+        return HybridTables(self.payments.take(rows), passive)
+
+    def by_account(self, rows: NDArray[np.int64]) -> HybridTables:
+        """These payments, with their accounts' numbers as ids, and what each bank knows of its accounts."""
+        return HybridTables(replace(self.payments.take(rows), ids=self.account[rows]), dict(self.banks))
+
+
+def hybrid_payments(
+    preset: str = "AD",
+    scale: float = 1.0,
+    *,
+    banks: int = 25,
+    rows: Literal["payments", "accounts"] = "payments",
+    network: Network | None = None,
+    seed: int = 0,
+) -> tuple[HybridTables, HybridTables]:
+    """Training and test payments of one network as an active party and its banks; `scale` 1 is the paper's size.
+
+    Both are payments of the same accounts. A bank's table has a row for each payment of its accounts, with the
+    payment's id, or (`rows="accounts"`) for each account: payments then have their account's number as their id, which
+    repeats. `network` takes the place of the preset's.
+    """
+    if preset not in PRESETS or not 0 < scale <= 1 or rows not in ("payments", "accounts"):
+        raise ParameterError(
+            f"Payments are of preset 'AD' or 'DEV', a scale above 0 and at most 1, and rows 'payments' or 'accounts'; "
+            f"not {preset!r}, {scale!r} and {rows!r}."
+        )
+    n_training, n_test = (max(1, round(scale * size)) for size in SIZES[preset])
+    made = generate_payments(n_training + n_test, network or PRESETS[preset], banks, seed)
+    training, test = np.arange(n_training), n_training + np.arange(n_test)
+    tables = made.by_payment if rows == "payments" else made.by_account
+    return tables(training), tables(test)
 
 
 class _Rule(NamedTuple):

@@ -33,6 +33,7 @@ TREES: dict[str, tuple[str, float]] = {
     "seed": ("random_state", 42),
 }
 """Names of parameters here, and FedTree's defaults."""
+HYBRID_KEYS = ("n_hori", "n_verti", "alpha")
 NO_EFFECT = {
     "n_gpus": "trees are grown on the CPU",
     "verbose": "progress is shown wherever there is a terminal",
@@ -93,7 +94,8 @@ class _Reading:
         refused = [
             ("merge_histogram", "client", "is not available; the driver adds the sums: use merge_histogram=server."),
             ("privacy_tech", "dp", "is not available yet; privacy_tech=sa hides each party's sums, not the model's."),
-            ("mode", "hybrid", "is not available yet; of parties with the same columns use mode=horizontal."),
+            ("mode", "hybrid", self._instead_of_hybrid("mode")),
+            ("partition_mode", "hybrid", self._instead_of_hybrid("partition_mode")),
             ("objective", "rank:pairwise", "is not available; use reg:linear on the relevance."),
             ("objective", "rank:ndcg", "is not available; use reg:linear on the relevance."),
         ]
@@ -104,6 +106,15 @@ class _Reading:
             raise conf.wrong("privacy_tech", "goes only with mode=horizontal or mode=vertical; leave it out.")
         if conf.number("n_parallel_trees", Limit(1, 1e9, whole=True), 1) > 1:
             raise conf.wrong("n_parallel_trees", "is not available; for a random forest use bagging=1 and n_trees.")
+
+    def _instead_of_hybrid(self, key: str) -> str:
+        """What to write where parties differ in rows and columns, and which keys go with it."""
+        given = [self.conf.written[one] for one in HYBRID_KEYS if one in self.conf]
+        without = f", without {' and '.join(given)}," if given else ""
+        return (
+            f"is not available yet; use {key}=horizontal{without} for parties with the same columns, or {key}=vertical "
+            "for parties with the same rows."
+        )
 
     def _method(self) -> str:
         return METHODS[self.conf.word("mode", tuple(METHODS), "horizontal")]
