@@ -125,3 +125,43 @@ def test_what_needs_rows_that_all_have_is_refused(options, params, sentence):
     parties, _ = network()
     with pytest.raises(ParameterError, match=sentence):
         hybrid(parties, params_of(max_depth=DEPTH, **params), levels="" if options else "JJJJ", **options)
+
+
+def banks_of(n_banks=4, n=400, n_accounts=80, seed=0, kind="two", covered=1.0):
+    """Payments, banks that share their columns and split the accounts, and all accounts at one bank."""
+    rng = np.random.default_rng(seed)
+    whole = accounts(rng, n_accounts, 3)
+    X, signal = values(n, 3, seed)
+    known = rng.random(n_accounts) < covered
+    ids = np.array([f"account {i}" for i in rng.integers(0, n_accounts, n)])
+    place = {one: row for row, one in enumerate(whole.ids.tolist())}
+    rows = np.array([place[one] for one in ids])
+    signal = signal + np.nan_to_num(np.asarray(whole.values)[rows, 0]) * 1.5
+    own = Table.of(X, labels(kind, signal), names=["p0", "p1", "p2"], ids=ids, repeated_ids=True)
+    bank_of = rng.integers(0, n_banks, n_accounts)
+    split = {f"bank{i}": whole.take(np.flatnonzero((bank_of == i) & known)) for i in range(n_banks)}
+    return {"network": own, **split}, {"network": own, "bank0": whole.take(np.flatnonzero(known))}
+
+
+SHARED = {"shared": True, "levels": "AJJJ"}
+
+
+@pytest.mark.parametrize("covered", [1.0, 0.7])
+@pytest.mark.parametrize("kind", ["two", "many", "numbers"])
+def test_shared_by_banks_that_split_the_rows_it_is_the_forest_of_one_bank(kind, covered):
+    split, merged = banks_of(kind=kind, covered=covered)
+    goal = Goal(objective="squared") if kind == "numbers" else Goal()
+    params = params_of(max_depth=DEPTH)
+    one = hybrid(merged, params, goal, levels="AJJJ").whole()
+    several = hybrid(split, params, goal, **SHARED).whole()
+    assert several.forest == one.forest
+    assert (one.forest.columns >= 3).sum() > 2
+
+
+@pytest.mark.parametrize("protection", ["lattice", "paillier"])
+def test_shared_under_encryption_it_is_the_same(protection):
+    split, merged = banks_of(n=120, n_accounts=40, n_banks=3)
+    params = params_of(max_depth=3, n_estimators=2)
+    one = hybrid(merged, params, levels="AJJ").whole()
+    several = hybrid(split, params, protection=protection, shared=True, levels="AJJ", key_bits=2048).whole()
+    assert several.forest == one.forest

@@ -114,6 +114,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return False
 
     @property
+    def shares(self) -> bool:
+        """Whether passive parties have the same columns, and only the total of their sums is opened."""
+        return False
+
+    @property
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
@@ -401,10 +406,14 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     known to several passive parties or to none; where a party's column is cut, rows that it lacks go the learnt default
     way. `align` says whether ids are linked by private set intersection ("private", the default) or shown to each
     passive party ("given"). Without `levels` the first half of a tree's levels, or one more, are the active party's,
-    and at the others all columns compete ("AAAAJJJ").
+    and at the others all columns compete ("AAAAJJJ"). With `shared` the passive parties have the same columns, agree on
+    cut points from masked counts, and only the total of their sums is ever opened; that takes three of them, or
+    `allow_two`, because the active party together with all but one reads the sums of the last.
     """
 
     align: Align | None = "private"
+    shared: bool = False
+    allow_two: bool = False
 
     @property
     def aligns(self) -> bool:
@@ -415,6 +424,11 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     def links(self) -> bool:
         """Every passive party has some of the rows."""
         return True
+
+    @property
+    def shares(self) -> bool:
+        """As `shared` says."""
+        return self.shared
 
     def scheduled(self, max_depth: int) -> "Hybrid":
         """The same with a letter for each of so many levels."""
@@ -432,6 +446,20 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
                 "In a hybrid run no passive party can count the rows of a node that it lacks; use min_child_rows = 1."
             )
         super().check(plan)
+        if self.shared:
+            self._check_shared(len(plan.answering))
+
+    def _check_shared(self, n_passive: int) -> None:
+        if n_passive < 2 or (n_passive == 2 and not self.allow_two):
+            raise ParameterError(
+                f"Sums over {n_passive} passive parties would show one party's; with shared take at least "
+                f"{FEWEST_MASKED}, or accept two with allow_two."
+            )
+        if self.party_share < 1 or self.goes_on:
+            raise ParameterError(
+                "Sums over different sets of parties would show single parties' sums; with shared use party_share = 1 "
+                'and on_loss = "wait".'
+            )
 
 
 class Prediction(Method, frozen=True, tag=PREDICT):

@@ -555,6 +555,9 @@ class BeginSealed(Request, frozen=True, tag=14):
     groups: Annotated[int, clear("sums asked for at a node, over all parties")]
     columns: Annotated[int, clear("columns of the party with most of them")]
     run_sums: Annotated[int, clear("sums that the whole run opens")]
+    together: Annotated[
+        int, clear("linked rows of all passive parties, whose sums are opened in total only; 0: not")
+    ] = 0
 
 
 class Moves(msgspec.Struct, frozen=True, array_like=True, eq=False):
@@ -806,6 +809,18 @@ class HeldIds(Answer, frozen=True, tag=82):
     """Which of the ids that were shown the party has."""
 
     held: Annotated[U8, clear("a bit for every id that was shown: whether the party has it")]
+
+
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class ShareColumns(Request, frozen=True, tag=84):
+    """The cut points of columns that all passive parties have, found from counts over all of them."""
+
+    rows: Annotated[bytes, clear("a hash of the ids of the party's linked rows, in order")]
+    held_out: Annotated[bytes, clear("the same of the validation rows")]
+    cuts: Annotated[F32, clear("cut points of the shared columns")]
+    cut_starts: Annotated[I64, clear("where each column's begin")]
+    has_missing: Annotated[Bools, clear("which have missing values somewhere, or rows that no passive party has")]
+    lacks: Annotated[bool, clear("whether the active party has rows that no passive party has")]
 
 
 @message(by=ACTIVE, to=EACH_PASSIVE)

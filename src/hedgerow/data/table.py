@@ -126,7 +126,7 @@ class Table:
             return np.arange(self.n_rows, dtype=np.uint64)
         if self.ids.dtype.kind == "i":
             return self.ids.astype(np.uint64)
-        return np.frombuffer(b"".join(map(_key, self.ids.tolist())), dtype="<u8").astype(np.uint64)
+        return keys_of(self.ids.tolist())
 
     def aligned(self, columns: Sequence[Column]) -> "Table":
         """These columns in this order, by name, with their category codes; a category they do not know is missing.
@@ -187,6 +187,11 @@ class Table:
             elif present[j] == self.n_rows and low[j] == high[j]:
                 sentences.append(f"Column {name!r} holds one value only; no tree can cut it.")
         return sentences
+
+
+def keys_of(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Keys of ids that are text."""
+    return np.frombuffer(b"".join(map(_key, texts)), dtype="<u8").astype(np.uint64)
 
 
 def _key(text: str) -> bytes:

@@ -83,11 +83,16 @@ def encoded(model: Model) -> bytes:
         "history": list(model.history),
         "metric": model.metric,
         "forest": forest,
-        **({} if model.ownership is None else {"ownership": asdict(model.ownership)}),
+        **({} if model.ownership is None else {"ownership": _ownership(model.ownership)}),
     }
     raw = msgspec.json.encode(body)
     whole = _File(VERSION, hashlib.sha256(raw).hexdigest(), msgspec.Raw(raw))
     return msgspec.json.encode(whole)
+
+
+def _ownership(own: Ownership) -> dict[str, Any]:
+    """As it was written before parties could have the same columns, where none have."""
+    return {name: value for name, value in asdict(own).items() if value or name != "sharing"}
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -168,7 +173,10 @@ def _check_ownership(model: Model) -> None:
     if own is None:
         return
     numbers = [n for _, n in own.columns]
-    if own.active not in own.parties or len(set(own.parties)) != len(numbers):
+    alone = {party for party, _ in own.columns} - {own.active}
+    if own.active not in own.parties or len(set(own.parties)) != len(own.parties):
+        raise ModelError("its parties are not as they can be")
+    if own.sharing and (own.sharing[0] not in alone or len(own.sharing) < 2):
         raise ModelError("its parties are not as they can be")
     if min(numbers) < 0 or sum(numbers) != len(model.columns):
         raise ModelError("the columns of its parties are not those of the model")

@@ -154,6 +154,21 @@ def _merged(known: Column, other: Column, party: str) -> Column:
     return replace(known, categories=tuple(sorted({*known.categories, *other.categories})))
 
 
+def same_columns(said: Mapping[str, Facts]) -> tuple[Column, ...]:
+    """The columns of parties that all have the same, with the categories of all; refuses others."""
+    merged: dict[str, Column] = {}
+    for party, facts in said.items():
+        names = {column.name for column in facts.columns}
+        if (strange := sorted(names ^ merged.keys())) and merged:
+            raise DataError(
+                f"Column {strange[0]!r} is not at every passive party ({party!r} differs); parties that share their "
+                "columns have the same, so leave it out everywhere, or use shared = false."
+            )
+        for column in facts.columns:
+            merged[column.name] = _merged(merged.get(column.name, column), column, party)
+    return tuple(merged.values())
+
+
 def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Facts:
     """A party's side: what it says of its table; in a vertical run nothing but whether it has validation rows.
 
@@ -161,7 +176,8 @@ def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Fa
     """
     validated = valid is not None and valid.n_rows > 0
     if isinstance(plan.method, Vertical):
-        return Facts((), (), False, "", validated)
+        shown = given(own, policy).columns if plan.method.shares else ()
+        return Facts(shown, (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
     classes: tuple[ClassLabel, ...] = ()

@@ -13,6 +13,7 @@ from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
 from hedgerow.protocols import joining
 from hedgerow.protocols.horizontal.run import HorizontalRun
+from hedgerow.protocols.hybrid.run import HybridRun
 from hedgerow.protocols.opener.run import OpenerRun
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Driver, Progress, State
@@ -28,7 +29,7 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Horizontal: HorizontalRun,
     WholeTrees: WholeTreesRun,
     Vertical: VerticalRun,
-    Hybrid: VerticalRun,
+    Hybrid: HybridRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
 

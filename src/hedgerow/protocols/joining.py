@@ -90,7 +90,7 @@ class Membership:
             raise PrivacyError(
                 "The driver leaves out a party of the plan, which is to be waited for; this party stops."
             )
-        if not (plan.method.masked or plan.method.private_names):
+        if not (plan.method.masked or plan.method.private_names or plan.method.shares):
             return {}
         return {plan.names.index(name): secret for name, secret in self._secrets(request.keys).items()}
 

@@ -16,6 +16,7 @@ from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import worked_out
 from hedgerow.protocols.horizontal.party import HorizontalParty
 from hedgerow.protocols.horizontal.steps import Pending
+from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.party import OpenerParty
 from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
@@ -29,7 +30,7 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
     Horizontal: HorizontalParty,
     WholeTrees: WholeTreesParty,
     Vertical: VerticalParty,
-    Hybrid: VerticalParty,
+    Hybrid: HybridParty,
 }
 """What a party is in a run of each method, where nobody opens sums for the others."""
 

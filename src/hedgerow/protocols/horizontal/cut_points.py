@@ -20,8 +20,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.plan import Goal
 from hedgerow.corridor.messages import AskCounts, AskLocalCuts, AskMoments, LocalCuts
+from hedgerow.data.table import Column
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import labels
 from hedgerow.model.prepare import n_categories
@@ -33,6 +34,7 @@ from hedgerow.trees import fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import KEY_BITS, CutSearch, Prefixes, RangeSearch
 from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.params import TreeParams
 
 DAMAGED = "Sums over all parties are no numbers of rows: some party's part is damaged."
 
@@ -40,7 +42,7 @@ DAMAGED = "Sums over all parties are no numbers of rows: some party's part is da
 def start(group: SummingGroup, shared: Common, loss: Loss) -> Start:
     """Find everything that is fixed before the first tree. What becomes known: see the head of this file."""
     plan = group.plan
-    counter = _Counter(group)
+    counter = Counter(group)
     width = len(shared.columns)
     label = counter.present([width + LABEL])[0]
     if not label:
@@ -48,20 +50,21 @@ def start(group: SummingGroup, shared: Common, loss: Loss) -> Start:
     facts, valid = _facts(counter, shared, plan.goal, width)
     loss.check_labels(facts)
     grid = (
-        _grid_by_counts(counter, shared, plan, int(label))
+        grid_by_counts(counter, shared.columns, plan.params, int(label))
         if not plan.method.local_cuts
         else _merged_cuts(group, shared)
     )
     return Start(facts, valid, _first_score(group, loss, facts), grid)
 
 
-class _Counter:
+class Counter:
     """Asks for sums of counts over all parties."""
 
     def __init__(self, group: SummingGroup) -> None:
         self.group, self.step = group, 0
 
     def __call__(self, asked: Prefixes) -> NDArray[np.int64]:
+        """Rows of all parties with each of these prefixes."""
         parts = []
         for first in range(0, len(asked.column), MOST_AT_ONCE):
             some = slice(first, first + MOST_AT_ONCE)
@@ -94,7 +97,7 @@ class _Counter:
                     search.tell(part)
 
 
-def _facts(counter: _Counter, shared: Common, goal: Goal, width: int) -> tuple[LabelFacts, LabelFacts]:
+def _facts(counter: Counter, shared: Common, goal: Goal, width: int) -> tuple[LabelFacts, LabelFacts]:
     """Ranges of labels and weights, of the rows to learn from and of the validation rows."""
     numbers, weighted = not shared.classes, shared.weighted or goal.scale_pos_weight != 1
     wanted = {
@@ -114,14 +117,15 @@ def _facts(counter: _Counter, shared: Common, goal: Goal, width: int) -> tuple[L
     return facts, LabelFacts(min(low, valid[0]), max(high, valid[1]), heaviest)
 
 
-def _grid_by_counts(counter: _Counter, shared: Common, plan: Plan, n_rows: int) -> Grid:
-    sizes = n_categories(shared.columns)
-    categorical = np.array([c.kind == "categorical" for c in shared.columns])
+def grid_by_counts(counter: Counter, columns: Sequence[Column], params: TreeParams, n_rows: int) -> Grid:
+    """Cut points of these columns over so many rows. What becomes known: see the head of this file."""
+    sizes = n_categories(columns)
+    categorical = np.array([c.kind == "categorical" for c in columns])
     numeric = np.flatnonzero(~categorical)
-    present = np.zeros(len(shared.columns), np.int64)
+    present = np.zeros(len(columns), np.int64)
     if len(numeric):
         present[numeric] = counter.present(numeric.tolist())
-    search = CutSearch(present, plan.params.max_bin, plan.params.min_cut_rows)
+    search = CutSearch(present, params.max_bin, params.min_cut_rows)
     counter.run([search])
     cuts, starts = search.cuts()
     return _with_categories(cuts, starts, (present < n_rows) | categorical, sizes)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import MOST_IDS
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import sized
-from hedgerow.data.table import Table
+from hedgerow.data.holders import holder_of
+from hedgerow.data.table import Table, keys_of
 from hedgerow.errors import CipherError, DataError, ProtocolError
 from hedgerow.privacy.intersection import POINT_BYTES, Blinding, places_of, shuffled
 from hedgerow.protocols.align.lists import STEP, WHAT, Points, bits_of
@@ -70,14 +71,14 @@ class HiddenPair:
         self.operations, self.seconds = self.operations + operations, self.seconds + perf_counter() - begun
 
     def linked(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """What becomes known: which own ids the party has. And the rows of each id of its list."""
+        """What becomes known: which own ids the party has. And for each id of its list the own one, or -1."""
         begun = perf_counter()
         at = places_of(np.concatenate(self.theirs), np.concatenate(self.ours))
-        ids = self.order[at]
+        ids = np.where(at >= 0, self.order[at], -1)
         held = np.zeros(len(self.own.ids), np.bool_)
         held[ids[at >= 0]] = True
         self._count(0, begun)
-        return held, np.where(at >= 0, self.own.counts[ids], 0)
+        return held, ids
 
 
 class ShownPair:
@@ -96,9 +97,9 @@ class ShownPair:
         self.held.append(bits_of(answer.held, min(STEP, self.longest - first)))
 
     def linked(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which own ids the party has, and the rows of each."""
+        """Which own ids the party has, and these."""
         held = np.concatenate(self.held)
-        return held, self.own.counts[held]
+        return held, np.flatnonzero(held)
 
 
 class Links:
@@ -113,11 +114,13 @@ class Links:
         tell: Tell = silent,
         *,
         private: bool = True,
+        one_each: bool = False,
         most_ids: int = MOST_IDS,
         keeps: PlaceStore | None = None,
     ) -> None:
+        """With `one_each`, an id that several parties have is linked with one of them, as `data.holders` says."""
         self.group, self.threads, self.journal, self.tell, self.keeps = group, threads, journal, tell, keeps
-        self.private, self.most_ids = private, most_ids
+        self.private, self.one_each, self.most_ids = private, one_each, most_ids
         self.own = {bool(held_out): row_ids(ids) for held_out, ids in enumerate(own) if ids is not None}
         self.held: dict[tuple[str, bool], NDArray[np.bool_]] = {}
         """Which of the own ids a party has."""
@@ -145,11 +148,15 @@ class Links:
         for first in range(0, longest, STEP):
             self._pass(held_out, first, {name: pair for name, pair in pairs.items() if pair.longest > first})
         requests: dict[str, m.Request] = {}
-        linked = {}
+        linked, listed = {}, {}
         for name, pair in pairs.items():
             with answer_of(name):
-                linked[name], counts = pair.linked()
-            requests[name] = m.LinkCounts(held_out, counts.astype(np.uint32))
+                linked[name], listed[name] = pair.linked()
+        if self.one_each:
+            linked = self._with_one(held_out, linked)
+        for name, ids in listed.items():
+            rows = np.where((ids >= 0) & linked[name][ids], self.own[held_out].counts[ids], 0)
+            requests[name] = m.LinkCounts(held_out, rows.astype(np.uint32))
             self._check(name, held_out, linked[name])
         if requests:
             self.group.ask(requests, m.Done)
@@ -158,6 +165,16 @@ class Links:
         if pairs:
             self._keep(held_out)
         return {name: self.own[held_out].rows_of(self.held[name, held_out]) for name in self.group.present}
+
+    def _with_one(self, held_out: bool, linked: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+        """Each id with one of the parties that have it; those linked before keep theirs."""
+        free = np.ones(len(self.own[held_out].ids), np.bool_)
+        for (name, which), held in self.held.items():
+            if which == held_out and name not in linked:
+                free &= ~held
+        among = {name: held & free for name, held in linked.items()}
+        holder = holder_of(keys_of(self.own[held_out].ids), among)
+        return {name: holder == number for number, name in enumerate(among)}
 
     def _begun(self, held_out: bool) -> Mapping[str, HiddenPair | ShownPair]:
         """Linkages with those parties that have not linked the same before, in these processes."""

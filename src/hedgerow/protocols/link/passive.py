@@ -114,12 +114,14 @@ class OwnLinks:
         tell: Tell = silent,
         *,
         private: bool = True,
+        one_each: bool = False,
         most_ids: int = MOST_IDS,
         keeps: PlaceStore | None = None,
     ) -> None:
+        """With `one_each`, ids that it has may be linked with another party."""
         self.plan, self.name, self.threads, self.tell, self.keeps = plan, name, threads, tell, keeps
         self.own = {False: own[0], True: own[0] if own[1] is None else own[1]}
-        self.private, self.most_ids = private, most_ids
+        self.private, self.one_each, self.most_ids = private, one_each, most_ids
         self.journal, self.ledger = counts
         self.begun: dict[bool, HiddenLink | ShownLink | None] = {}
         """Linkages of this attempt; None: complete."""
@@ -180,7 +182,7 @@ class OwnLinks:
         counts = sized(request.counts, len(listed), "counts of rows").astype(np.int64)
         if np.count_nonzero(counts) > link.n_theirs or counts.sum() > MOST_ROWS:
             raise ProtocolError("The active party counts more ids than it brought, or more rows than can be.")
-        if not self.private and not counts.all():
+        if not self.private and not self.one_each and not counts.all():
             raise ProtocolError("The active party has no row of an id that it has shown.")
         table, at = self.own[held_out], np.flatnonzero(counts)
         ids = np.array(texts_of(table), np.str_)[listed[at]]

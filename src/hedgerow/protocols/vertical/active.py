@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.additive import SecretKey
+from hedgerow.privacy.additive import SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
@@ -81,7 +81,7 @@ class VerticalRows:
     def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
         self.group, self.cipher, self.asks, self.before, self.links = talk
         self.own, self.joint, self.params = own, joint, params
-        asked = {o.party: int(wanted(joint.bins(o)).sum()) for o in joint.passive()}
+        asked = {party: int(wanted(joint.bins(o)).sum()) for o in joint.passive() for party in joint.holders(o)}
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
@@ -89,7 +89,11 @@ class VerticalRows:
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
-        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, RUN_SUMS * total * self._run_nodes(n_trees))
+        together = sum(len(self.links[party].own) for party in joint.sharing) * (
+            n_trees if self.cipher.seals_once else 1
+        )
+        run_sums = RUN_SUMS * total * self._run_nodes(n_trees)
+        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, run_sums, together)
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
@@ -126,7 +130,8 @@ class VerticalRows:
         self._sealing = None
         if asked:
             secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
-            claimed = ClaimedSums([o for o in self.joint.owned if o.party in asked], self.joint.grid)
+            spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
+            claimed = ClaimedSums(list(spans), self.joint.grid)
             self._sealing = Sealing(secret, np.abs(self.now.own_gradients), claimed)
             self.before.start_round(round_)
 
@@ -196,12 +201,15 @@ class VerticalRows:
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
         answers = self.group.ask({party: step.request for party, step in steps.items()}, kind, most_bytes)
         self.allowed.hear(nodes, answers)
-        opened = {}
+        parts = {}
         for party, (_, plan) in steps.items():
             if plan is not None:
-                opened[party] = self._opened_sums(party, answers[party].sealed_sums, plan)
+                parts[party] = self._sums_of(party, answers[party].sealed_sums, plan)
                 self._note(party, plan, len(nodes.tree), nodes)
-        return opened
+        if not self.joint.sharing:
+            return {party: self._opened_part(party, part) for party, part in parts.items()}
+        total = [parts[party] for party in self.joint.sharing if party in parts]
+        return {self.joint.sharing[0]: self.sealing.secret.open_total(total)} if total else {}
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
         """Bytes of the longest answer, what it says of rows aside."""
@@ -209,9 +217,15 @@ class VerticalRows:
 
     def _opened_sums(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> NDArray[np.int64]:
         """Nodes x groups x channels; what cannot be opened is said with the name of the party."""
-        secret = self.sealing.secret
+        return self._opened_part(party, self._sums_of(party, sealed_sums, plan))
+
+    def _sums_of(self, party: str, sealed_sums: bytes, plan: RowsPlan) -> SealedSums:
         with answer_of(party):
-            return secret.open_sums(secret.public.read_sums(sealed_sums, plan, self.groups[party]))
+            return self.sealing.secret.public.read_sums(sealed_sums, plan, self.groups[party])
+
+    def _opened_part(self, party: str, sums: SealedSums) -> NDArray[np.int64]:
+        with answer_of(party):
+            return self.sealing.secret.open_sums(sums)
 
     def _note(self, party: str, plan: RowsPlan, n_nodes: int, told_of: Nodes = NOBODY) -> None:
         """So much could be opened of a party that was asked, or was told in the clear with it."""
@@ -256,10 +270,10 @@ class VerticalRows:
             if len(at) and owned.party == self.joint.own:
                 fill_sides(left, self.own.parts, cuts.nodes, at, [part.sides(mine) for part in self.own.parts])
             elif len(at):
-                asked[owned.party], theirs[owned.party] = at, mine
+                asked |= dict.fromkeys(self.joint.holders(owned), at)
+                theirs |= dict.fromkeys(self.joint.holders(owned), mine)
         told = self._told(theirs) if theirs else {}
-        for party, sides in told.items():
-            fill_sides(left, self.own.parts, cuts.nodes, asked[party], self._spread(party, theirs[party], sides))
+        self._fill(left, cuts, asked, theirs, told)
         self._move(cuts, left)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         asks = self._letter(self.now.depth) != ACTIVE_ONLY
@@ -271,10 +285,26 @@ class VerticalRows:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
 
-    def _spread(self, party: str, cuts: Cuts, told: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
-        """What a party told of its rows, as sides of all rows: those that it lacks go the default way."""
-        held = self.now.held.get(party)
-        return told if held is None else held.spread(cuts.nodes, cuts.missing_left, told)
+    def _fill(
+        self,
+        left: Sequence[NDArray[np.bool_]],
+        cuts: Cuts,
+        asked: Mapping[str, NDArray[np.int64]],
+        theirs: Mapping[str, Cuts],
+        told: Mapping[str, list[NDArray[np.bool_]]],
+    ) -> None:
+        """Put what the owners of cuts told of their rows among all sides: rows that none of them has go by default."""
+        for party, sides in told.items():
+            held, at = self.now.held.get(party), asked[party]
+            whole: Sequence[NDArray[np.bool_]] = sides
+            if held is not None:
+                before = [
+                    out[np.repeat(_among(at, cuts), part.sizes(cuts.nodes))]
+                    for out, part in zip(left, self.own.parts, strict=True)
+                ]
+                first = party not in self.joint.sharing or party == next(p for p in told if p in self.joint.sharing)
+                whole = held.spread(theirs[party].nodes, theirs[party].missing_left, sides, None if first else before)
+            fill_sides(left, self.own.parts, cuts.nodes, at, whole)
 
     def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]]) -> None:
         """Each party will hear with the next request where its rows go; those of others it does not hear."""
@@ -339,6 +369,13 @@ def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
     column = (cuts.column[at] - first).astype(np.int32)
     nodes = Nodes(cuts.nodes.tree[at], cuts.nodes.node[at])
     return Cuts(nodes, cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
+
+
+def _among(at: NDArray[np.int64], cuts: Cuts) -> NDArray[np.bool_]:
+    """Which of the cuts these are."""
+    mine = np.zeros(len(cuts.column), np.bool_)
+    mine[at] = True
+    return mine
 
 
 def fill_sides(

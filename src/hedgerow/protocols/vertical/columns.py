@@ -163,6 +163,8 @@ class AllColumns:
     own: str
     names: Mapping[str, tuple[str, ...]]
     """Of the columns of parties that told them."""
+    sharing: tuple[str, ...] = ()
+    """Passive parties that have the same columns, of which the first stands for all."""
 
     @classmethod
     def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "AllColumns":
@@ -186,6 +188,10 @@ class AllColumns:
         """Everybody else's columns."""
         return [o for o in self.owned if o.party != self.own]
 
+    def holders(self, owned: ColumnSpan) -> tuple[str, ...]:
+        """The parties that have these columns, each for rows of its own."""
+        return self.sharing if owned.party in self.sharing else (owned.party,)
+
     def bins(self, owned: ColumnSpan) -> NDArray[np.int64]:
         """How many bins each of a party's columns has."""
         return bins_of(self.grid)[owned.first : owned.last]
@@ -199,7 +205,8 @@ class AllColumns:
         """Which columns belong to these parties, or to the active one."""
         found = np.zeros(self.grid.n_columns, np.bool_)
         for owned in self.owned:
-            found[owned.first : owned.last] = owned.party == self.own or owned.party in parties
+            asked = owned.party == self.own or any(party in parties for party in self.holders(owned))
+            found[owned.first : owned.last] = asked
         return found
 
 
@@ -249,8 +256,10 @@ class Asked(NamedTuple):
             n_trees = len(part.orders)
             among = shapes.Nodes(places, among.starts)
             tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
-        if not len(rows):
+        if not len(rows) and not begin.together:
             return cls(None, tree, rows, among, once)
+        if not len(rows):  # a row that is in no node: a part of a total is given by everybody
+            tree, rows = np.zeros(1, np.int64), np.zeros(1, np.uint32)
         plan = RowsPlan(
             rows=len(rows),
             bounds=(begin.bound, begin.bound),
@@ -260,6 +269,7 @@ class Asked(NamedTuple):
             most_rows=0 if once else int(sizes.max()),
             run_sums=begin.run_sums,
             by_holder=True,
+            together=begin.together,
         )
         return cls(plan, tree, rows, among, once)
 

@@ -68,14 +68,14 @@ class HeldRows:
             out.append(place[np.repeat(nodes.tree, theirs.sizes(nodes)) * n_rows + held])
         return out
 
-    def spread(self, nodes: Nodes, default_left: Sides, told: Sequence[Sides]) -> list[Sides]:
-        """Sides of all of the active party's rows at these nodes: as the party told, the default for others."""
-        out = []
-        for own, places, sides in zip(self.active.parts, self.places(nodes), told, strict=True):
-            left = np.repeat(default_left, own.sizes(nodes))
+    def spread(
+        self, nodes: Nodes, default_left: Sides, told: Sequence[Sides], before: Sequence[Sides] | None = None
+    ) -> list[Sides]:
+        """Sides of all of the active party's rows at these nodes: as told; of others as before, or by default."""
+        out = [np.repeat(default_left, own.sizes(nodes)) for own in self.active.parts] if before is None else before
+        for left, places, sides in zip(out, self.places(nodes), told, strict=True):
             left[places] = sides
-            out.append(left)
-        return out
+        return list(out)
 
     def divide(self, nodes: Nodes, child: Rows, left: Sequence[Sides]) -> list[Sides]:
         """Move the party's rows as the active party's go at these nodes, before these move; their sides."""

@@ -28,6 +28,7 @@ from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
 from hedgerow.protocols.vertical.passive_table import PassiveTable
+from hedgerow.trees.bins import Grid
 
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
 
@@ -76,7 +77,7 @@ class VerticalParty:
         owner, counts, options = self.context.owner, Counts(self.journal, self.ledger), self.plan.vertical
         return OwnLinks(
             self.plan, self.name, self._own_tables, self.context.threads, counts, owner.tell,
-            private=options.align == "private", most_ids=options.most_ids, keeps=owner.places,
+            private=options.align == "private", one_each=options.shares, most_ids=options.most_ids, keeps=owner.places,
         )  # fmt: skip
 
     def _own_sets(self) -> OwnSets:
@@ -97,11 +98,16 @@ class VerticalParty:
     def _answer(self, request: m.Request, _: object) -> m.Answer:
         """What the plan allows of a party that has these rows; then, how much can be sealed in the next request."""
         self.ledger.check_guesses()
-        tables = self._own_tables if self.sets is None else self.sets.tables
+        tables = self.tables
         reply = self._columns(request, tables) if isinstance(request, m.AskColumns) else self._told(request, tables)
         if self.rows is not None:
             self.most_bytes = min(MOST_SMALL + self.rows.most_request, MOST_BYTES)
         return reply
+
+    @property
+    def tables(self) -> Tables:
+        """The own rows in the order of the run."""
+        return self._own_tables if self.sets is None else self.sets.tables
 
     def _told(self, request: m.Request, tables: Tables) -> m.Answer:
         rows = self.rows
@@ -122,6 +128,14 @@ class VerticalParty:
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
     def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
+        rows = self.begin_rows(request, tables)
+        columns = rows.run.table.describe()
+        if self.policy.tell_columns == "codes":
+            return columns
+        return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, tables[0].names)
+
+    def begin_rows(self, request: m.AskColumns | m.ShareColumns, tables: Tables, shared: Grid | None = None) -> Answers:
+        """The own rows, binned, once the active party has shown that it knows them; bins may be shared with others."""
         own, valid = tables
         told, right = request.rows + request.held_out, rows_digest(self.plan, own) + rows_digest(self.plan, valid)
         if not self.ledger.guess(told, hmac.compare_digest(told, right)):
@@ -131,18 +145,15 @@ class VerticalParty:
             )
         rows = self.rows
         if rows is None:
-            rows = self.rows = self._begun(tables, request.lacks)
+            rows = self.rows = self._begun(tables, request.lacks, shared)
         if self.sets is not None:
             self.sets.close()
-        columns = rows.run.table.describe()
-        if self.policy.tell_columns == "codes":
-            return columns
-        return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, own.names)
+        return rows
 
-    def _begun(self, tables: Tables, lacks: bool) -> Answers:
+    def _begun(self, tables: Tables, lacks: bool, shared: Grid | None) -> Answers:
         """The own rows, binned; what was given before is in the log."""
         terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
-        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks)
+        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, shared)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
         return HiddenPassiveRows(run) if self.plan.method.hidden_rows else PassiveRows(run)

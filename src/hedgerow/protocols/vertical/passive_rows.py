@@ -242,8 +242,11 @@ class PassiveRows:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
         if now.selection is None:
             raise ProtocolError("The active party asks for sums before it has sealed any gradients.")
-        sealed = now.public.read_rows(now.sealed_gradients, asked.plan)
-        return now.public.group_sums(sealed, now.selection, asked.nodes).encode()
+        sealed, pads = (
+            now.public.read_rows(now.sealed_gradients, asked.plan),
+            None if run.pads is None else run.pads(request),
+        )
+        return now.public.group_sums(sealed, now.selection, asked.nodes, pads=pads).encode()
 
     def sides(self, request: m.AskSides) -> m.Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
@@ -308,6 +311,7 @@ class PassiveRows:
             nodes=max(min(lowest, widest), 1),
             most_rows=0 if table.cipher.seals_once else own,
             run_sums=begun.run_sums,
+            together=begun.together,
         )
         return table.cipher.most_rows_bytes(plan)
 

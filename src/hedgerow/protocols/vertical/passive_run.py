@@ -18,10 +18,11 @@ import numpy as np
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import BeginSealed, Done, EndRound, KeepPart
+from hedgerow.corridor.messages import AskSealedSums, BeginSealed, Done, EndRound, KeepPart
 from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError, PolicyError, PrivacyError, ProtocolError
 from hedgerow.model.part import COMMITMENT, Part
+from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
@@ -96,6 +97,8 @@ class PassiveRun:
         """Whether a step was begun and not answered, because it was refused on the way: the round cannot go on."""
         self.cuts: list[Cuts] = []
         """The own cuts of this round."""
+        self.pads: Callable[[AskSealedSums], Pads] | None = None
+        """What hides this party's part of a total in the answer to a request, where it shares its columns."""
         self.on_counted: Callable[[], None] = lambda: None
         """Called when sums are counted and still to be worked out."""
 
@@ -113,6 +116,7 @@ class PassiveRun:
         if (request.bound, request.run_sums) != (bound, RUN_SUMS * request.groups * kinds * run_nodes):
             raise ProtocolError("The active party begins a run whose sizes are not those of the plan.")
         self._check_sizes(request)
+        self._check_together(request)
         self._check_room(request)
         if not max(self.reached - 1, 0) <= request.done <= len(self.kept):
             raise ProtocolError("The active party goes on after trees that this party did not help to grow.")
@@ -129,11 +133,19 @@ class PassiveRun:
         if now != before and not shrunk:
             raise ProtocolError("The active party changes the sizes of the run in its middle.")
 
+    def _check_together(self, request: BeginSealed) -> None:
+        """Sums are opened in total where this party shares its columns, and only there."""
+        if (request.together > 0) != (self.pads is not None) or 0 < request.together < self.table.n_own:
+            raise ProtocolError("The active party opens sums in another way than the plan says, in total or by party.")
+
     def _check_room(self, request: BeginSealed) -> None:
         """Sizes with which not even one row could be sealed are none."""
         if self.table.widths.size:
             bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
-            one = RowsPlan(rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums)
+            one = RowsPlan(
+                rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums,
+                together=request.together,
+            )  # fmt: skip
             self.table.cipher.ensure_rows(one)
 
     def has_begun(self) -> BeginSealed:

@@ -44,19 +44,30 @@ class PassiveTable:
 
     @classmethod
     def of(
-        cls, plan: Plan, own: Table, valid: Table | None, threads: int, bin_rows: int, lacks: bool = False
+        cls,
+        plan: Plan,
+        own: Table,
+        valid: Table | None,
+        threads: int,
+        bin_rows: int,
+        lacks: bool = False,
+        shared: Grid | None = None,
     ) -> "PassiveTable":
         """With own cut points that leave so many rows in every bin that has any.
 
-        Rows that this party lacks (`lacks`) have missing values in its columns, so that each has a bin for these.
+        Rows that this party lacks (`lacks`) have missing values in its columns, so that each has a bin for these. Cut
+        points that parties share (`shared`) are those of all of them, and so are the rows of a bin.
         """
         params = plan.params
-        found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
-        if bin_rows > 1:
+        if shared is not None:
+            found = shared, bins.fullest_under(shared, own.values, own.absent, threads)
+        else:
+            found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
+        if bin_rows > 1 and shared is None:
             codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
             grid = coarser(found[0], counts_of(codes, found[0]), bin_rows)
             found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
-        if lacks:
+        if lacks and shared is None:
             found = replace(found[0], has_missing=np.ones(found[0].n_columns, np.bool_)), found[1]
         none = np.empty(0, np.float32)
 

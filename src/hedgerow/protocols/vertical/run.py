@@ -39,10 +39,10 @@ class VerticalRun(Drive):
         self.links: prepare.RowsByParty = {}
         """The rows that each passive party has, where these are some."""
 
-    def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:  # noqa: ARG002  # they say nothing here
+    def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:
         """What becomes known to the active party: what `align` and the folder say."""
         progress, ready = self.progress, self._prepared(group)
-        joint = schema.columns_of_all(group, ready, self.said, self.links, progress.state.common)
+        joint = self.columns(group, ready, facts)
         self._describe(joint, ready)
 
         def kept(trees: Forest, history: Sequence[float]) -> None:
@@ -57,6 +57,10 @@ class VerticalRun(Drive):
 
         driver, talk = progress.driver, Talk.of(group, self.said, self.links)
         return grow(talk, ready, joint, progress.state, driver.callbacks, kept, commit=driver.commit)
+
+    def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here
+        """Everybody's columns: asked of each party."""
+        return schema.columns_of_all(group, ready, self.said, self.links, self.progress.state.common)
 
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""

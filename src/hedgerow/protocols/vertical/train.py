@@ -63,7 +63,7 @@ def grow(
         before_values=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
-    ownership = Ownership(state.model, plan.active, owned)
+    ownership = Ownership(state.model, plan.active, owned, sharing=joint.sharing)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
@@ -77,5 +77,6 @@ def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRow
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:
-    told = ((o.party, o.first) for o in joint.passive() if o.party in group.present)
+    every = ((party, o.first) for o in joint.passive() for party in joint.holders(o))
+    told = ((party, first) for party, first in every if party in group.present)
     group.ask({party: msgspec.structs.replace(keep, first=first) for party, first in told}, Done)

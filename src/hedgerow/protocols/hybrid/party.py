@@ -1,0 +1,162 @@
+"""A passive party of a hybrid run: as in a vertical one, and where parties share columns, its part of totals.
+
+The folder has the conversation and who sees what.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Never
+
+import numpy as np
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
+
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import Frame
+from hedgerow.data.table import Column
+from hedgerow.errors import ProtocolError
+from hedgerow.privacy.masks import PairSecrets
+from hedgerow.privacy.pads import KEY_BYTES, Pads
+from hedgerow.protocols.align.lists import Tables
+from hedgerow.protocols.columns import check_agreed
+from hedgerow.protocols.horizontal.own_table import OwnTable
+from hedgerow.protocols.horizontal.steps import sum_rules
+from hedgerow.protocols.secure_sum import given
+from hedgerow.protocols.session.journal import SETUP
+from hedgerow.protocols.session.owner import Attempt, PartyContext
+from hedgerow.protocols.session.shell import Handler, Table
+from hedgerow.protocols.vertical.party import VerticalParty
+from hedgerow.trees.bins import Grid
+
+AGREED = "shared columns"
+
+
+class StepPads:
+    """One party's pads of an attempt: their keys depend on all that every party is told alike, and are used once."""
+
+    def __init__(self, number: int, own_secrets: Mapping[int, bytes], said: bytes) -> None:
+        self.number, self.own_secrets, self.said = number, own_secrets, said
+        self.begun = 0
+        """How often the parties were told the sizes of the run in this attempt."""
+        self._used: set[tuple[int, int, int]] = set()
+
+    def of(self, request: m.AskSealedSums) -> Pads:
+        """What hides this party's part in the answer to this request."""
+        step = (self.begun, request.round, request.level)
+        if step in self._used:
+            raise ProtocolError("The active party asks twice for the same part of a total; this party stops.")
+        self._used.add(step)
+        info = b"hedgerow sealed pad" + self._told(request)
+        keys = {other: HKDFExpand(SHA256(), KEY_BYTES, info).derive(key) for other, key in self.own_secrets.items()}
+        add = tuple(key for other, key in sorted(keys.items()) if other > self.number)
+        return Pads(add, tuple(key for other, key in sorted(keys.items()) if other < self.number))
+
+    def _told(self, request: m.AskSealedSums) -> bytes:
+        """A hash of what all parties hear: the key, the nodes and the cuts above them, not whose rows go where."""
+        told = hashlib.sha256(self.said + self.begun.to_bytes(8, "little"))
+        arrays = [request.nodes.tree, request.nodes.node]
+        for moves in request.moves:
+            arrays += [moves.tree, moves.node, moves.child]
+        arrays.append(np.array([request.round, request.level]))
+        for part in (request.public_key, *(np.ascontiguousarray(array, "<i8").tobytes() for array in arrays)):
+            told.update(len(part).to_bytes(8, "little") + part)
+        return told.digest()
+
+
+class HybridParty(VerticalParty):
+    """Answers what the active party asks of linked rows."""
+
+    def __init__(self, context: PartyContext) -> None:
+        super().__init__(context)
+        self.agreed: tuple[Column, ...] = ()
+        """The columns that all passive parties have, where they share them."""
+        self._shaped: Tables | None = None
+        self._counted: OwnTable | None = None
+
+    def introduced(self, attempt: Attempt) -> Table[Never]:
+        """As in a vertical run; where columns are shared, they are agreed on and not asked about."""
+        table: dict[type[m.Request], Handler[Never]] = dict(super().introduced(attempt))
+        if not self.plan.method.shares:
+            return table
+        del table[m.AskColumns]
+        self.agreed, self._shaped, self._counted = (), None, None
+        said = hashlib.sha256(b"hedgerow shared" + self.plan.digest + attempt.introduced.attempt.to_bytes(8, "little"))
+        for key in attempt.introduced.keys:
+            said.update(key.name.encode() + b"\0" + key.public_key)
+        pads = StepPads(attempt.number, attempt.pair_secrets, said.digest())
+        return {
+            **table,
+            m.Agree: partial(self._agree, attempt),
+            m.AskCounts: partial(self._counts, attempt, said.digest()),
+            m.ShareColumns: partial(self._share, pads),
+            m.BeginSealed: partial(self._begin_sums, pads),
+        }
+
+    @property
+    def tables(self) -> Tables:
+        """The own linked rows, in the shared columns where there are such."""
+        if not self.plan.method.shares:
+            return super().tables
+        if not self.agreed:
+            raise ProtocolError("The active party asks before columns are agreed.")
+        if self._shaped is None:
+            own, valid = super().tables
+            self._shaped = own.aligned(self.agreed), None if valid is None else valid.aligned(self.agreed)
+        return self._shaped
+
+    def _agree(self, attempt: Attempt, request: m.Agree, frame: Frame) -> m.Done:
+        own = self.context.owner.own_table
+        check_agreed(self.plan, request, attempt.facts, own.n_rows, 0)
+        if {column.name for column in request.columns} != {column.name for column in attempt.facts.columns}:
+            raise ProtocolError("The columns that the active party agreed on are not those of this party.")
+        self.journal.settle(AGREED, frame.sha256)
+        self.agreed = request.columns
+        return m.Done()
+
+    def _counts(self, attempt: Attempt, said: bytes, request: m.AskCounts, frame: Frame) -> m.Answer:
+        """What becomes known: own linked rows per prefix, in the sum over all passive parties."""
+        own = self.tables[0]
+        if self.rows is not None and self.rows.run.begun is not None:
+            raise ProtocolError("The active party asks for counts after the trees have begun.")
+        if len(request.column) and int(request.column.max()) >= own.n_columns:
+            raise ProtocolError("Counts were asked for of a column that is not there.")
+        sum_rules(self.context, attempt).check(attempt.present)
+        self.journal.answer(SETUP, request.step, frame, attempt.present, False)
+        if self._counted is None:
+            bare = replace(own, labels=np.zeros(own.n_rows))
+            self._counted = OwnTable(bare, None, (), 1.0, b"", self.context.threads)
+        pads = None
+        if not self.plan.method.plain:
+            told = hashlib.sha256(b"hedgerow shared counts" + said + frame.sha256).digest()
+            pads = PairSecrets(attempt.number, attempt.pair_secrets).pads(attempt.present, told)
+        return given([(self._counted.counts(frame), pads)], self.context.threads)[0]
+
+    def _share(self, pads: StepPads, request: m.ShareColumns, _: Frame) -> m.Done:
+        """Bin the own rows by cut points that all share."""
+        self.ledger.check_guesses()
+        tables, n = self.tables, len(self.agreed)
+        sizes = np.diff(request.cut_starts)
+        fits = len(request.cut_starts) == n + 1 and len(request.has_missing) == n and (sizes >= 0).all()
+        if not fits or request.cut_starts[0] != 0 or request.cut_starts[-1] != len(request.cuts):
+            raise ProtocolError("The cut points that the active party shares do not fit the columns.")
+        categorical = np.array([column.kind == "categorical" for column in self.agreed], np.bool_)
+        grid = Grid(request.cuts, request.cut_starts, request.has_missing, categorical)
+        if (sizes.max(initial=0) >= self.plan.params.max_bin and not categorical.any()) or not _ordered(grid):
+            raise ProtocolError("The cut points that the active party shares are not in order, or too many.")
+        self._counted = None
+        rows = self.begin_rows(request, tables, grid)
+        rows.run.pads = pads.of
+        return m.Done()
+
+    def _begin_sums(self, pads: StepPads, request: m.BeginSealed, frame: Frame) -> m.Answer:
+        pads.begun += 1
+        return self._answer(request, frame)
+
+
+def _ordered(grid: Grid) -> bool:
+    """Whether the cuts of each column grow, and are numbers."""
+    grows = np.diff(grid.cuts) > 0
+    grows[grid.cut_starts[1:-1][(grid.cut_starts[1:-1] > 0) & (grid.cut_starts[1:-1] < len(grid.cuts))] - 1] = True
+    return bool(np.isfinite(grid.cuts).all() and grows.all())
