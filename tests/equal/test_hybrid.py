@@ -1,11 +1,14 @@
 """Passive parties that have some of the rows: the forest is that of one table, with gaps where a party lacks a row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from federated import Federation, labels, params_of, pooled_model, same, values
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
+from hedgerow.data.holders import holder_of
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.run.simulation.predict import predict_parties
@@ -165,3 +168,40 @@ def test_shared_under_encryption_it_is_the_same(protection):
     one = hybrid(merged, params, levels="AJJ").whole()
     several = hybrid(split, params, protection=protection, shared=True, levels="AJJ", key_bits=2048).whole()
     assert several.forest == one.forest
+
+
+def test_rows_of_a_shared_model_are_predicted_as_in_one_table():
+    split, merged = banks_of(n=500, covered=0.8)
+    own, train, rest = split["network"], np.arange(350), np.arange(350, 500)
+    params = params_of(max_depth=DEPTH)
+    several = hybrid({**split, "network": own.take(train)}, params, **SHARED).whole()
+    one = hybrid({**merged, "network": own.take(train)}, params, levels="AJJJ").whole()
+    leaves = predict_parties(several, {**split, "network": own.take(rest)})
+    assert np.array_equal(leaves, predict_parties(one, {**merged, "network": own.take(rest)}))
+    assert len(np.unique(leaves)) > 4
+
+
+def test_a_row_that_several_banks_have_is_asked_of_one_of_them():
+    """In training and in prediction it is the same one: here their accounts differ."""
+    split, _ = banks_of(n_banks=3)
+    rng = np.random.default_rng(1)
+    twice = split["bank0"].take(np.arange(8))
+    other = replace(twice, values=np.asarray(twice.values) + rng.normal(size=(8, 3)).astype(np.float32))
+    both = partition.pooled({"a": split["bank1"], "b": other.aligned(split["bank1"].columns)})
+    parties = {**split, "bank1": both}
+    model = hybrid(parties, params_of(max_depth=DEPTH), **SHARED)
+    whole = model.whole()
+    own, held = (
+        parties["network"],
+        {name: np.isin(parties["network"].ids, parties[name].ids) for name in list(parties)[1:]},
+    )
+    assert (sum(held.values()) > 1).sum() > 5
+    leaves = predict_parties(whole, parties)
+    speaks = holder_of(own.row_keys(), held)
+    values_ = np.full((own.n_rows, 3), np.nan, np.float32)
+    for number, name in enumerate(held):
+        place = {one: row for row, one in enumerate(parties[name].ids.tolist())}
+        for row in np.flatnonzero(speaks == number):
+            values_[row] = np.asarray(parties[name].values)[place[own.ids[row]]]
+    table = Table.of(np.hstack([own.values, values_]), own.labels, names=[*own.names, *split["bank0"].names])
+    assert np.array_equal(leaves, whole.leaves(table))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import Prediction
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import AskKnown, AskWays, Known, Sides
+from hedgerow.data.holders import NOBODY, holder_of
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
@@ -27,6 +28,7 @@ MOST_ROWS = 1 << 16
 
 Places = NDArray[np.int64]
 Ways = NDArray[np.bool_]
+Speakers = NDArray[np.int64]
 
 
 def plan_of(run: str, members: tuple[Member, ...], active: str, model: str, coordinator: str = "") -> Plan:
@@ -47,7 +49,7 @@ class Asking:
     def __init__(self, group: PartyGroup, model: Model) -> None:
         """The group has the parties that are asked; all others count as not knowing any row."""
         own = ownership_of(model)
-        self.group, self.model, self.parties = group, model, own.parties
+        self.group, self.model, self.parties, self.sharing = group, model, own.parties, own.sharing
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
@@ -61,6 +63,9 @@ class Asking:
         """Which of its owner's cuts a node is."""
         for nodes in self.cuts:
             self.number[nodes] = np.arange(len(nodes))
+        for number in map(own.parties.index, own.sharing[1:]):  # they have the cuts of the first
+            first = own.parties.index(own.sharing[0])
+            self.cuts[number], self.called[number] = self.cuts[first], self.called[first]
         self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
         """How many rows each party turned out not to have."""
 
@@ -76,14 +81,17 @@ class Asking:
         step = min(MOST_ROWS, max(1, MOST_PLACES // max(n_trees, 1)))
         for first in range(0, own_table.n_rows, step):
             batch = slice(first, first + step)
-            known, values = self._known(ids[batch]), dense(own_table.take(batch))
+            known, values = self._known(ids[batch], own_table.take(batch).row_keys()), dense(own_table.take(batch))
             for tree in range(0, n_trees, together or max(n_trees, 1)):
                 some = np.arange(tree, min(tree + (together or n_trees), n_trees))
                 out[batch, some] = self._places(values, known, some)
         return out
 
-    def _known(self, ids: Sequence[str]) -> NDArray[np.bool_]:
-        """Which party has which of the rows (parties x rows)."""
+    def _known(self, ids: Sequence[str], keys: NDArray[np.uint64]) -> Speakers:
+        """Who speaks for each row at a party's cuts, by number (parties x rows): -1 where nobody knows the row.
+
+        That is the party, if it has the row; of parties that share their columns one of those that have it.
+        """
         known = np.zeros((len(self.parties), len(ids)), np.bool_)
         known[self.own_number] = True
         for party, answer in self.group.tell(AskKnown(tuple(ids)), Known).items():
@@ -91,26 +99,34 @@ class Asking:
             known[self.parties.index(party)] = sides_of(answer.known, [len(ids)], refusal)[0]
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(ids) - int(has.sum())
-        return known
+        speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
+        if self.sharing:
+            numbers = [self.parties.index(party) for party in self.sharing]
+            holder = holder_of(
+                keys, {party: known[number] for party, number in zip(self.sharing, numbers, strict=True)}
+            )
+            speakers[numbers[0]] = np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
+        return speakers
 
-    def _places(self, own_values: NDArray[np.float32], known: NDArray[np.bool_], trees: Places) -> NDArray[np.int32]:
+    def _places(self, own_values: NDArray[np.float32], speakers: Speakers, trees: Places) -> NDArray[np.int32]:
         """Where rows end in some trees."""
         roots, n = self.model.forest.roots[trees], len(trees)
         at = np.tile(roots, len(own_values))
         under_way = np.arange(len(at))
-        while len(under_way := self._without_asking(at, under_way, n, own_values, known)):
-            self._ask(at, under_way, n)
+        while len(under_way := self._without_asking(at, under_way, n, own_values, speakers)):
+            self._ask(at, under_way, n, speakers)
         return (at.reshape(-1, n) - roots).astype(np.int32)
 
     def _without_asking(
-        self, at: Places, under_way: Places, n: int, own_values: NDArray[np.float32], known: NDArray[np.bool_]
+        self, at: Places, under_way: Places, n: int, own_values: NDArray[np.float32], speakers: Speakers
     ) -> Places:
-        """Move rows down own cuts, and down cuts of parties that do not have them; those that meet another's remain."""
+        """Move rows down own cuts, and down cuts for which nobody speaks; those that meet another's remain."""
+        all_known = bool((speakers != NOBODY).all())
         while True:
             owner = self.owner[at[under_way]]
             under_way, owner = under_way[owner >= 0], owner[owner >= 0]
             mine = under_way[owner == self.own_number]
-            blind = under_way[:0] if known.all() else under_way[~known[owner, under_way // n]]
+            blind = under_way[:0] if all_known else under_way[speakers[owner, under_way // n] == NOBODY]
             if not len(mine) and not len(blind):
                 return under_way
             self._move(at, blind, self.model.forest.missing_left[at[blind]])
@@ -119,10 +135,10 @@ class Asking:
     def _move(self, at: Places, places: Places, left: Ways) -> None:
         at[places] = self.model.forest.children[at[places]] + ~left
 
-    def _ask(self, at: Places, under_way: Places, n: int) -> None:
+    def _ask(self, at: Places, under_way: Places, n: int, speakers: Speakers) -> None:
         """One exchange: the owners of the cuts that rows have come to tell which way they go."""
         moved, requests = {}, {}
-        owner = self.owner[at[under_way]]
+        owner = speakers[self.owner[at[under_way]], under_way // n]
         for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
             theirs = under_way[owner == number]
             if not len(theirs):
