@@ -27,7 +27,7 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
-    return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)
+    return SealedPrediction(own.active, own.model, score_modulus(fixed.reach), model.loss.n_trees, privacy)
 
 
 def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:
