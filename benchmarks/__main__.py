@@ -22,6 +22,7 @@ from benchmarks import (
     horizontal_tables,
     horizontal_time,
     pooled,
+    sealed_blur,
     sealed_link,
     sealed_memory,
     sealed_paillier,
@@ -121,6 +122,7 @@ BENCHMARKS = {
         for name, title, part, show in (
             ("tables", "", sealed_tables, print_sheets),
             ("sweep", "", sealed_sweep, print_sheets),
+            ("blur", "", sealed_blur, print_sheets),
             ("link", "", sealed_link, print_sheets),
             ("paillier", ": lattice encryption beside Paillier", sealed_paillier, print_table),
             ("warm", ": a service on loopback", sealed_warm, print_table),

@@ -19,6 +19,7 @@ from benchmarks.quiet import Neighbours
 from benchmarks.settings import Settings
 from benchmarks.vertical_runs import PLAIN
 from hedgerow.agreement.options import Lattice, Paillier
+from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.messages import Answer, BeginScores, Consent, Propose, Request, ScoresReady
 from hedgerow.corridor.wire import Corridor
 from hedgerow.data import partition
@@ -29,6 +30,8 @@ from hedgerow.model.part import ownership_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import Asking, plan_of
 from hedgerow.protocols.predict.passive import Answering
+from hedgerow.protocols.scores.blur import blur_width
+from hedgerow.protocols.scores.layout import method_of
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.simulation.parties import members
 from hedgerow.run.simulation.present_parties import answer_of, owner_of, tables_of
@@ -96,9 +99,15 @@ class Trained:
         """How far a sealed score may be from the pooled one."""
         return fixed_scores(self.model).error
 
-    def sealed(self, rows: Rows, privacy: Lattice | Paillier = LATTICE) -> Asked:
-        """In one sealed round."""
-        return self._asked(partial(sealed_scores, self.model, rows, privacy, threads=self.threads))
+    def sealed(self, rows: Rows, privacy: Lattice | Paillier = LATTICE, permille: int = 0) -> Asked:
+        """In one sealed round, in which the owner blurs scores by so many thousandths of the largest."""
+        policy = replace(ALLOW_ALL, blur_permille=permille)
+        return self._asked(partial(sealed_scores, self.model, rows, privacy, threads=self.threads, policy=policy))
+
+    def blur(self, permille: int) -> float:
+        """How far such a blur moves a score at most."""
+        fixed = fixed_scores(self.model)
+        return blur_width(method_of(self.model, fixed, LATTICE), permille) * fixed.step
 
     def interactive(self, rows: Rows, together: int | None = None) -> Asked:
         """By asking which way rows go, so many trees together; all of them if not said."""

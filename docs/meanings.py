@@ -255,8 +255,9 @@ POLICY = {
     "answer_days": "days for which an answer counts",
     "most_bits_per_id": "capacity in bits of all those answers together",
     "most_score_bits": "capacity in bits of one answer",
-    "blur_permille": "each score is blurred at random before it is told, by at most so many thousandths of the range "
-    "of scores to either side; the active party is told that it is",
+    "blur_permille": "each score is blurred at random before it is told, by at most so many thousandths of the "
+    "largest score that the model can give, to either side; the active party is told how many, and refuses more than "
+    "there is room for: 125 of all owners together always fit",
     "least_paths": "a model is refused if more than 1 % of its scores are shared by fewer combinations of ways through "
     "this party's splits; the active party computes it, which alone has the leaf values",
     "least_own_cuts": "least number of this party's own splits in a model of which encrypted scores are asked for",

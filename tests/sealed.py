@@ -86,7 +86,7 @@ class Sealed:
     def of(cls, model, parts, tables, **more):
         """With the leaf values of the model in fixed point."""
         fixed = fixed_scores(model)
-        made = cls(model, parts, tables, weights_of(model, fixed), fixed.largest, **more)
+        made = cls(model, parts, tables, weights_of(model, fixed), fixed.reach, **more)
         made.fixed = fixed
         return made
 

@@ -20,7 +20,15 @@ from benchmarks.sets import DataSet
 from benchmarks.settings import Request, Settings
 
 from benchmarks import __main__ as command
-from benchmarks import sealed_link, sealed_memory, sealed_paillier, sealed_sweep, sealed_tables, sealed_warm
+from benchmarks import (
+    sealed_blur,
+    sealed_link,
+    sealed_memory,
+    sealed_paillier,
+    sealed_sweep,
+    sealed_tables,
+    sealed_warm,
+)
 from hedgerow.data.read import read_table
 from hedgerow.demo.organisations import free_port
 
@@ -32,7 +40,7 @@ COLUMNS = 12
 def tiny(monkeypatch):
     """A generated set that all parts know."""
     data = DataSet("tiny", lambda: fifths(*generate_applicants(2000, COLUMNS, seed=0)))
-    for part in (sealed_tables, sealed_link, sealed_paillier, sealed_warm):
+    for part in (sealed_tables, sealed_blur, sealed_link, sealed_paillier, sealed_warm):
         monkeypatch.setattr(part, "SETS", {"tiny": data})
 
 
@@ -124,6 +132,29 @@ def test_a_sweep_says_what_was_scaled_from_how_many_rows(monkeypatch):
     assert line.ok
     assert (line.figures["scaled from"], line.figures["measured on"]) == (2, 10)
     assert line.figures["Paillier s, scaled"] > line.figures["lattice s"] > 0
+
+
+def test_a_blur_moves_scores_as_far_as_it_says_and_costs_auc():
+    lines = list(sealed_blur.run(REQUEST))
+    assert [line.name for line in lines] == [f"tiny: blur {permille}" for permille in sealed_blur.WIDTHS]
+    assert all_ok(lines)
+    none, widest = lines[0].figures, lines[-1].figures
+    assert none["blur at most"] == 0
+    assert none["AUC lost"] == pytest.approx(0, abs=0.005)
+    assert 0.8 * widest["blur at most"] < widest["largest change"] <= 1.01 * widest["blur at most"]
+    assert widest["AUC"] < none["AUC"] - 0.005
+
+
+def test_a_score_that_a_blur_moves_further_spoils_the_line(wrong_scores):
+    lines = list(sealed_blur.run(REQUEST))
+    assert lines[0].ok is False
+    assert lines[0].figures["largest change"] > lines[0].figures["blur at most"] + 0.9
+
+
+def test_figures_of_a_blur_are_means_over_draws(monkeypatch):
+    monkeypatch.setattr(sealed_blur, "WIDTHS", (0, 50))
+    monkeypatch.setattr(sealed_blur, "DRAWS", 3)
+    assert [line.figures["draws"] for line in sealed_blur.run(replace(REQUEST, quick=False))] == [1, 3]
 
 
 def test_both_ciphers_give_the_same_scores_side_by_side(monkeypatch):

@@ -50,7 +50,7 @@ class Audit:
         self.model, self.parts, tables = made
         self.fixed, self.folder = fixed_scores(self.model), folder
         weights = placed(self.model, self.fixed) if weights is None else weights
-        self.sealed = Sealed(self.model, self.parts, tables, weights, self.fixed.largest, privacy=privacy)
+        self.sealed = Sealed(self.model, self.parts, tables, weights, self.fixed.reach, privacy=privacy)
         self.logs = {name: AuditLog(None, "a run", name) for name in self.sealed.present}
         for name, party in self.sealed.choosing.items():
             party.log = self.logs[name]

@@ -323,7 +323,7 @@ def test_labels_and_leaf_values_change_no_clear_field_and_no_size(n):
     mixed[leaves] = rng.permutation(mixed[leaves]) // 4
     one = asked(n, tables=tables)
     worlds = [asked(n, tables=tables, model=mirrored)]
-    other = Sealed(model, own, tables, mixed, one.fixed.largest)
+    other = Sealed(model, own, tables, mixed, one.fixed.reach)
     other.opened = other.scores()
     relabelled = {name: replace(t, labels=None if t.labels is None else 1 - t.labels) for name, t in tables.items()}
     for world in (*worlds, other, asked(n, tables=relabelled)):

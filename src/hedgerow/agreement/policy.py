@@ -90,7 +90,7 @@ class Policy:
     most_score_bits: int = 24
     """Bits for which one answer has room."""
     blur_permille: int = 0
-    """Thousandths of the range of scores by which each is blurred at most, at random, before it is told."""
+    """Thousandths of the largest score by which each is blurred at most, at random, before it is told."""
     least_paths: int = 1000
     """Ways through this party's cuts that must share a score, so that the score does not tell the way."""
     least_own_cuts: int = 20

@@ -730,7 +730,7 @@ class ScoresReady(Answer, frozen=True, tag=61):
 
     reasons: Annotated[tuple[str, ...], clear("columns, or groups of them, whose contributions the owner lets be told")]
     least_paths: Annotated[int, clear("how many ways through the party's cuts its owner wants to share a score")]
-    blur_permille: Annotated[int, clear("thousandths of the range of scores by which the owner blurs each at most")]
+    blur_permille: Annotated[int, clear("thousandths of the largest score by which the owner blurs each at most")]
 
 
 @message(by=ACTIVE, to=EACH_PASSIVE)

@@ -20,6 +20,8 @@ BITS = 19
 Three answers have room in the bits that a policy allows about an id, and with one bit more they would not.
 """
 FEWEST_BITS, MOST_BITS = 2, 32
+BLUR_PART = 8
+"""Of the largest score: this part of it is free beyond either end of the range, for owners that blur scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,11 @@ class FixedScores:
     def largest(self) -> int:
         """The largest sum, of either sign, that any row can have."""
         return int(_largest(self.weights, self.trees, self.n_classes).max(initial=0))
+
+    @property
+    def reach(self) -> int:
+        """What the scores' prime has room for, of either sign: nine eighths of the largest sum."""
+        return self.largest + -(-self.largest // BLUR_PART)
 
     @property
     def error(self) -> float:

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from hedgerow.model.score_slots import FRESH, LINK, NEVER
 from hedgerow.privacy.additive import PublicKey, SealedSlots
 from hedgerow.privacy.shapes import SlotsPlan
 from hedgerow.protocols.scores import tables
-from hedgerow.protocols.scores.pads import ScorePads, session_hash, uniform
+from hedgerow.protocols.scores.pads import ScorePads, session_hash
 from hedgerow.protocols.scores.signing import begun_hash
 
 HEADS = 1 << 16
@@ -123,13 +122,6 @@ class ToldSession:
     def _plans(self, make: tables.Make, n: int) -> dict[int, SlotsPlan]:
         found = {score: make(told, n, self.method.modulus) for score, told in enumerate(self.told.slots)}
         return {score: plan for score, plan in found.items() if plan is not None}
-
-
-def blurred(rows: int, method: SealedPrediction, permille: int) -> Ints:
-    """Uniform noise for every row and score: at most so many thousandths of the range to either side, drawn anew."""
-    most = method.modulus // 2 * permille // 1000
-    drawn = uniform(secrets.token_bytes(32), rows * method.scores, 2 * most + 1) - most
-    return drawn.reshape(rows, method.scores)
 
 
 def sealed_method(plan: Plan) -> SealedPrediction:

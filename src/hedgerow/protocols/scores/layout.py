@@ -33,7 +33,7 @@ def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> 
             "The passive parties of this model share their columns, and sealed prediction is for columns of one party "
             "each; predict without sealed."
         )
-    return SealedPrediction(own.active, own.model, score_modulus(fixed.largest), model.loss.n_trees, privacy)
+    return SealedPrediction(own.active, own.model, score_modulus(fixed.reach), model.loss.n_trees, privacy)
 
 
 def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:

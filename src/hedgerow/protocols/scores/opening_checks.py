@@ -86,7 +86,7 @@ def _leaves(plan: Plan, evidence: Evidence) -> FixedScores:
     check_opening(Commitment(part.model, part.commitment), evidence.leaves)
     joined(model, {part.party: part})  # refuses trees that are not those of the part
     fixed, method = fixed_scores(model, evidence.leaves.bits), sealed_method(plan)
-    if (method.model, method.modulus) != (part.model, score_modulus(fixed.largest)):
+    if (method.model, method.modulus) != (part.model, score_modulus(fixed.reach)):
         raise AuditError(
             f"The session's plan is of another model, or of scores of other than the {fixed.bits} bits in which leaf "
             "values were committed to."

@@ -25,7 +25,8 @@ from hedgerow.model.score_slots import NEVER
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.passive import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
-from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, blurred, sealed_method
+from hedgerow.protocols.scores.blur import blurred
+from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, sealed_method
 from hedgerow.protocols.scores.pads import batch_hash
 from hedgerow.protocols.scores.signing import TOLD, Hashes, check_signed, evidence
 from hedgerow.protocols.session.shell import Shell

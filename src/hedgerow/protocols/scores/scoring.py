@@ -25,6 +25,7 @@ from hedgerow.model.part import ownership_of, part_of
 from hedgerow.model.score_paths import check_paths
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.scores.active import Opened, SealedAsking
+from hedgerow.protocols.scores.blur import check_blur
 from hedgerow.protocols.scores.layout import Layout, placed
 from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.protocols.session.group import PartyGroup
@@ -61,6 +62,8 @@ class SealedScores:
         weights = placed(model, fixed)
         layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
         self.asking = SealedAsking(group, layout, weights, keys, identity, threads, openings=openings)
+        blurs = {name: ready.blur_permille for name, ready in zip(layout.names, self.asking.session.ready, strict=True)}
+        check_blur(self.asking.method, fixed, blurs)
         for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
             first, last = ownership_of(model).span(name)
             if len(ready.reasons) > last - first + 1:

@@ -6,7 +6,7 @@ from typing import Never
 
 import numpy as np
 
-from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, Sentence
@@ -34,9 +34,15 @@ def tables_of(model: Model, parties: Mapping[str, Table | None]) -> tuple[dict[s
     return tables, present_of(model, [name for name, table in parties.items() if table is None])
 
 
-def owner_of(model: Model, name: str, tables: Mapping[str, Table], identities: Mapping[str, Identity]) -> PartOwner:
+def owner_of(
+    model: Model,
+    name: str,
+    tables: Mapping[str, Table],
+    identities: Mapping[str, Identity],
+    policy: Policy = ALLOW_ALL,
+) -> PartOwner:
     """A party with its part of the model."""
-    return PartOwner(name, part_of(model, name), tables[name], ALLOW_ALL, identities[name])
+    return PartOwner(name, part_of(model, name), tables[name], policy, identities[name])
 
 
 def answer_of(own: PartOwner, role: Callable[[PartOwner], Shell[Never]]) -> Callable[[Frame], bytes]:

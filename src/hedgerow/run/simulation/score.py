@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.options import Lattice, Paillier
-from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor.wire import Corridor, Listener
 from hedgerow.data.table import Table
 from hedgerow.model.fixed_scores import BITS, fixed_scores
@@ -30,13 +30,18 @@ def sealed_scores(
     bits: int = BITS,
     threads: int = 1,
     listeners: tuple[Listener, ...] = (),
+    *,
+    policy: Policy = ALLOW_ALL,
 ) -> NDArray[np.float32]:
-    """Raw scores of the active party's rows by sealed prediction, all parties being here."""
+    """Raw scores of the active party's rows by sealed prediction, all parties being here.
+
+    `policy` is that of every owner; answers are counted within it.
+    """
     tables, present = tables_of(model, parties)
     who, identities = members(tuple(parties))
-    counter = AnswerLedger(None, ALLOW_ALL.answer_limits)
+    counter = AnswerLedger(None, policy.answer_limits)
     choosing = partial(Choosing, answers=counter, threads=threads)
-    answers = {name: answer_of(owner_of(model, name, tables, identities), choosing) for name in present}
+    answers = {name: answer_of(owner_of(model, name, tables, identities, policy), choosing) for name in present}
     fixed = fixed_scores(model, bits)
     plan = sealed_plan("predict", who, method_of(model, fixed, privacy))
     group = PartyGroup(Corridor(InProcess(answers), listeners), plan, present, 600.0)
