@@ -114,6 +114,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return False
 
     @property
+    def shows_ids(self) -> bool:
+        """Whether the active party shows its ids to those that it is linked with."""
+        return False
+
+    @property
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
@@ -416,11 +421,16 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         """Every passive party has some of the rows."""
         return True
 
+    @property
+    def shows_ids(self) -> bool:
+        """Ids are no secret."""
+        return self.align == "given"
+
     def scheduled(self, max_depth: int) -> "Hybrid":
         """The same with a letter for each of so many levels."""
         if self.levels:
             return self
-        passive = max_depth // 2
+        passive = max(1, max_depth // 2)
         return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
 
     def check(self, plan: "Plan") -> None:

@@ -49,7 +49,7 @@ def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell
     plan = group.plan
     _check_labels(plan, own.own_table)
     tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
-    private, most = plan.vertical.align == "private", plan.vertical.most_ids
+    private, most = not plan.method.shows_ids, plan.vertical.most_ids
     return Links(group, tables, threads, journal, note, private=private, most_ids=most, keeps=own.keeps)
 
 
