@@ -202,7 +202,7 @@ def test_the_plan_lists_the_messages_that_cross_and_what_they_disclose(tmp_path,
     assert ("Passive parties read all ids of network." in list(leaks(plan))) == (align == "given")
     assert shown <= {sight.message for sight in sights(plan)}
     trained(tmp_path, WHOLE + f'[privacy]\nalign = "{align}"\n')
-    sent = {line["kind"] for line in json.loads((tmp_path / "runs/payments/manifest.json").read_text())["messages"]}
+    sent = {line["type"] for line in json.loads((tmp_path / "runs/payments/manifest.json").read_text())["messages"]}
     assert sent <= names
     reckoned = cost(plan, Shape.by_columns(party_tables(run).training, plan))
     assert sent == {line.message for line in reckoned.lines}
