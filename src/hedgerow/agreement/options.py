@@ -360,11 +360,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""
         if self.active not in plan.names:
-            raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
+            raise ParameterError(f"The active party {self.active!r} of a {self.word} run is not among its parties.")
         if self.align is None:
-            raise ParameterError("The plan of a vertical run says whether its rows are aligned; set align.")
+            raise ParameterError(f"The plan of a {self.word} run says whether its rows are aligned; set align.")
         if len(plan.members) < 2:
-            raise ParameterError("A vertical run needs a passive party beside the active one.")
+            raise ParameterError(f"A {self.word} run needs a passive party beside the active one.")
         rounds = plan.params.n_estimators
         if not 0 <= self.local_trees < rounds:
             raise ParameterError(

@@ -205,7 +205,7 @@ class OwnLinks:
             self.places[held_out] = places
 
     def _digest(self, held_out: bool, places: NDArray[np.int64], told: Plan | None = None) -> bytes:
-        """Of linked rows, to keep, or to compare with one told in a run of this plan; those of one id stand together."""
+        """Of linked rows, to keep, or to compare with one told in this plan's run; those of one id stand together."""
         starts = np.flatnonzero(np.diff(places, prepend=-1))
         counts = np.diff(starts, append=len(places))
         ids = texts_of(self.own[held_out].take(places[starts]))
