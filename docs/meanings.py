@@ -35,7 +35,7 @@ PARAMETERS = {
 }
 PARAMETER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
-    "federation": "`Horizontal`, `Vertical`, `WholeTrees` or None",
+    "federation": "`Horizontal`, `Vertical`, `Hybrid`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
     "constant_hessian": "True or False",
@@ -50,9 +50,10 @@ RUN_FILE = {
     "run": {
         "name": "name of the run, and of its folder",
         "method": "how the parties learn. horizontal: same columns, trees from sums over all parties. vertical: same "
-        "rows, trees over [all parties' columns](../explanation/vertical.md). bagging, sequential: whole "
+        "rows, trees over [all parties' columns](../explanation/vertical.md). hybrid: the active party's rows, of which "
+        "each passive party [has some](../explanation/hybrid.md). bagging, sequential: whole "
         "trees of each party, baselines that protect nothing. alone, pooled: nothing is exchanged; simulations only",
-        "active": "of a vertical run the party that has the labels and drives",
+        "active": "of a vertical or hybrid run the party that has the labels and drives",
         "folder": "the run's folder; `--folder` of the command line comes first",
         "model": "a second place for the model; `train` only",
     },
@@ -91,13 +92,13 @@ RUN_FILE = {
         "fingerprint": "SHA-256 of its certificate; real parties only",
     },
     "validation": {
-        "share": "share of each party's rows that is held out, by a hash of the row's id and [trees] random_state; the "
+        "share": "share of each party's rows that is held out (of a hybrid run the active party's), by a hash of the row's id and [trees] random_state; the "
         "metric is followed on them"
     },
     "privacy": {
         "protection": "horizontal. masked: the driver reads sums over all parties only. plain: it reads every party's "
         "own sums, from which rows can be reconstructed. lattice, paillier: it reads no sums; the opener reads "
-        "those over all parties. Vertical. lattice, paillier: passive parties get "
+        "those over all parties. Vertical, hybrid. lattice, paillier: passive parties get "
         "encrypted gradients. plain: they read every gradient, and with it the labels",
         "i_accept_disclosure": "must be true for plain",
         "allow_two": "lets two real parties run with masks, where each can compute the other's sums, or with an "
@@ -117,13 +118,15 @@ RUN_FILE = {
         "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised; without it bytes are "
         "taken to cost nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
-        "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id",
-        "most_ids": "the most ids that a party may submit to a private alignment",
+        "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id. Of a hybrid run, private by default: "
+        "whether ids are linked without showing them, or (given) shown to each passive party",
+        "most_ids": "the most ids that a party may submit to a private alignment, or bring to a hybrid run",
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
         "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
         "and on_loss = wait",
         "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
-        "`P` the passive parties', `J` all; vertical runs. Nobody is asked at levels `A`",
+        "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
+        "hybrid run `A` in the first half, or one more, and `J` in the others",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
         "only",
         "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
@@ -194,7 +197,7 @@ RUN_FILE_LIMITS = {
 RUN_FILE_DEFAULTS = {
     "run.name": "must be given",
     "run.method": "`horizontal`",
-    "run.active": "must be given to a vertical run; with [partition], the first party",
+    "run.active": "must be given to a vertical or hybrid run; with [partition], the first party",
     "run.folder": "`runs/NAME` beside the run file; of a party that joins, `NAME-PARTY`",
     "run.model": "",
     "data.task": "must be given, unless [trees] objective is",
@@ -210,7 +213,7 @@ RUN_FILE_DEFAULTS = {
     "party.data": "",
     "party.fingerprint": "",
     "validation.share": "0",
-    "privacy.protection": "`masked`; of a vertical run `lattice`",
+    "privacy.protection": "`masked`; of a vertical or hybrid run `lattice`",
     "privacy.key_bits": "`3072`",
     "privacy.align": "`given`",
     "privacy.opener": "must be given where it is needed",

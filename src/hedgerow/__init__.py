@@ -3,7 +3,16 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.agreement.options import Horizontal, Lattice, NoPrivacy, Paillier, SecureAggregation, Vertical, WholeTrees
+from hedgerow.agreement.options import (
+    Horizontal,
+    Hybrid,
+    Lattice,
+    NoPrivacy,
+    Paillier,
+    SecureAggregation,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
@@ -24,6 +33,7 @@ __all__ = [
     "GBDTClassifier",
     "GBDTRegressor",
     "Horizontal",
+    "Hybrid",
     "Lattice",
     "Model",
     "NoPrivacy",

@@ -185,7 +185,7 @@ WRONG = {
     "a lattice over rows": (HORIZONTAL + PRIVACY + 'protection = "lattice"\n', "[privacy] lacks opener"),
     "Paillier of whole trees": (
         BAGGING + PRIVACY + 'protection = "paillier"\n',
-        '[privacy] protection = "paillier" is for methods horizontal and vertical; leave it out',
+        '[privacy] protection = "paillier" is for methods horizontal, vertical and hybrid; leave it out',
     ),
     "keys of masks": (HORIZONTAL + PRIVACY + "key_bits = 2048\n", 'key_bits goes only with protection = "paillier"'),
     "rows that nobody counted": (FILES + PARTIES.replace("data", "#data"), "say how wide it is with --columns"),

@@ -119,6 +119,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return False
 
     @property
+    def shows_ids(self) -> bool:
+        """Whether the active party shows its ids to those that it is linked with."""
+        return False
+
+    @property
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
@@ -360,11 +365,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""
         if self.active not in plan.names:
-            raise ParameterError(f"The active party {self.active!r} of a vertical run is not among its parties.")
+            raise ParameterError(f"The active party {self.active!r} of a {self.word} run is not among its parties.")
         if self.align is None:
-            raise ParameterError("The plan of a vertical run says whether its rows are aligned; set align.")
+            raise ParameterError(f"The plan of a {self.word} run says whether its rows are aligned; set align.")
         if len(plan.members) < 2:
-            raise ParameterError("A vertical run needs a passive party beside the active one.")
+            raise ParameterError(f"A {self.word} run needs a passive party beside the active one.")
         rounds = plan.params.n_estimators
         if not 0 <= self.local_trees < rounds:
             raise ParameterError(
@@ -430,11 +435,16 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         """As `shared` says."""
         return self.shared
 
+    @property
+    def shows_ids(self) -> bool:
+        """Ids are no secret."""
+        return self.align == "given"
+
     def scheduled(self, max_depth: int) -> "Hybrid":
         """The same with a letter for each of so many levels."""
         if self.levels:
             return self
-        passive = max_depth // 2
+        passive = max(1, max_depth // 2)
         return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
 
     def check(self, plan: "Plan") -> None:

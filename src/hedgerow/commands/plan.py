@@ -89,6 +89,8 @@ def _shape(run: RunFile, agreed: Plan, columns: int | None, rows: int | None) ->
     if agreed.active:
         shape = Shape.by_columns(tables, agreed, threads_of(None))
         which = "rows" if not agreed.method.aligns else f"common rows of {shape.n_ids} of the mean party"
+        if agreed.method.links:
+            which = f"linked rows of the mean passive party, {shape.n_ids} ids of {agreed.active}"
         return shape, f"the data at hand: {shape.n_rows} {which}, {shape.columns} columns of the mean passive party"
     _note_left_out(agreed, tables)
     shape = Shape.of(list(tables.values()), agreed, threads_of(None))

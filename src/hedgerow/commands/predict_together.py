@@ -69,7 +69,8 @@ def parties_of(
 
 def own_rows(model: Model, data: str, roles: Roles, parties: Parties) -> Table:
     """The active party's rows: its own columns of the model, in their order."""
-    return read_like(data, part_of(model, ownership_of(model).active).columns, written_as(parties.run, roles))
+    roles = replace(written_as(parties.run, roles), repeated_ids=parties.run.method.links)
+    return read_like(data, part_of(model, ownership_of(model).active).columns, roles)
 
 
 def written_as(run: RunFile, roles: Roles) -> Roles:

@@ -22,6 +22,7 @@ class Roles:
     ignore: tuple[str, ...] = ()
     delimiter: str | None = None
     decimal: str | None = None
+    repeated_ids: bool = False
 
     @property
     def instead(self) -> str:
@@ -89,6 +90,7 @@ def _read(
     return read_table(
         data, label=roles.label, id_column=roles.id, weight=roles.weight, categorical=categorical, absent=roles.absent,
         n_columns=n_columns, delimiter=roles.delimiter, decimal=roles.decimal, ignore=roles.ignore, lenient=lenient,
+        repeated_ids=roles.repeated_ids,
     )  # fmt: skip
 
 

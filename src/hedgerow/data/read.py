@@ -52,6 +52,7 @@ def read_table(
     decimal: str | None = None,
     ignore: Iterable[str] = (),
     lenient: bool = False,
+    repeated_ids: bool = False,
 ) -> Table:
     """The table in a file, its format told by its suffix, unless `kind` says what it is.
 
@@ -61,7 +62,7 @@ def read_table(
     first field and whose absent entries are "missing" or "zero"; `first_index` is what its first column is called
     (None: 0 if the file has a column 0, else 1). `delimiter` is what stands between the fields of a CSV file and
     `decimal` what stands before decimals; without them both are recognised, and `Table.notes` tells it. Columns in
-    `ignore` are left out; `lenient` passes over those that the file does not have.
+    `ignore` are left out; `lenient` passes over those that the file does not have. `repeated_ids` is as for `Table.of`.
     """
     path = Path(path)
     suffix = _suffix(path, kind)
@@ -99,8 +100,9 @@ def read_table(
     if frame.num_rows == 0:
         raise DataError(f"{path} has columns but no rows; give a file with at least one row.")
     table = build_table(
-        frame, label, ids=id_column, weights=weight, names=names, categorical=categorical, absent=absent, place=place
-    )
+        frame, label, ids=id_column, weights=weight, names=names, categorical=categorical, absent=absent, place=place,
+        repeated_ids=repeated_ids,
+    )  # fmt: skip
     features = [name for name in frame.column_names if name not in roles.values()]
     return replace(table, remarks=notes, all_differ=all_differ(frame, features, table.names))
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.options import MOST_IDS
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import sized
 from hedgerow.data.holders import holder_of
@@ -194,12 +195,13 @@ class Links:
     def _told(self, name: str, held_out: bool) -> bytes:
         """A hash of what is linked with a party already; empty before."""
         held = self.held.get((name, held_out))
-        return b"" if held is None else self._digest(name, held_out, held)
+        return b"" if held is None else self._digest(name, held_out, held, self.group.plan)
 
-    def _digest(self, name: str, held_out: bool, held: NDArray[np.bool_]) -> bytes:
+    def _digest(self, name: str, held_out: bool, held: NDArray[np.bool_], told: Plan | None = None) -> bytes:
+        """A hash to keep, or to tell in a run of this plan."""
         own = self.own[held_out]
         ids = [own.ids[place] for place in np.flatnonzero(held)]
-        return linked_digest(self.group.plan, name, ids, own.counts[held])
+        return linked_digest(told, name, ids, own.counts[held])
 
     def _pass(self, held_out: bool, first: int, pairs: Mapping[str, HiddenPair | ShownPair]) -> None:
         requests: dict[str, m.Request] = {}

@@ -57,11 +57,16 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-def linked_digest(plan: Plan, party: str, ids: Sequence[str], counts: NDArray[np.int64]) -> bytes:
-    """A hash of the linked ids and of how many rows each has: both sides can tell whether theirs are the same."""
+def linked_digest(plan: Plan | None, party: str, ids: Sequence[str], counts: NDArray[np.int64]) -> bytes:
+    """A hash of the linked ids and of how many rows each has: both sides can tell whether theirs are the same.
+
+    One that stays with its owner is of no plan, so that a simulation, whose certificates are new in every process and
+    with them its plan, knows it again.
+    """
     texts = [one.encode() for one in ids]
     lengths = np.array([len(text) for text in texts], "<i8")
-    parts = (plan.digest, hashlib.sha256(party.encode()).digest(), lengths.tobytes(), counts.astype("<i8").tobytes())
+    told = b"" if plan is None else plan.digest
+    parts = (told, hashlib.sha256(party.encode()).digest(), lengths.tobytes(), counts.astype("<i8").tobytes())
     return hashlib.sha256(b"".join((b"hedgerow linked", *parts, *texts))).digest()
 
 

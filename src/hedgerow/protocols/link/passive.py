@@ -159,7 +159,7 @@ class OwnLinks:
             raise ProtocolError("The active party begins a linkage twice.")
         if not 1 <= request.n_ids <= self.most_ids:
             raise ProtocolError(f"The active party brings no ids, or more than the {self.most_ids} that are allowed.")
-        right = self._digest(held_out, self.places[held_out]) if held_out in self.places else b""
+        right = self._digest(held_out, self.places[held_out], self.plan) if held_out in self.places else b""
         if told and right and self.ledger.guess(told, hmac.compare_digest(told, right)):
             self.begun[held_out] = None
             return m.LinkSize(0, True)
@@ -209,12 +209,12 @@ class OwnLinks:
         if places is not None and self.journal.settled.get(_settled(held_out)) == self._digest(held_out, places).hex():
             self.places[held_out] = places
 
-    def _digest(self, held_out: bool, places: NDArray[np.int64]) -> bytes:
-        """Of linked rows; those of one id stand together."""
+    def _digest(self, held_out: bool, places: NDArray[np.int64], told: Plan | None = None) -> bytes:
+        """Of linked rows, to keep, or to compare with one told in this plan's run; those of one id stand together."""
         starts = np.flatnonzero(np.diff(places, prepend=-1))
         counts = np.diff(starts, append=len(places))
         ids = texts_of(self.own[held_out].take(places[starts]))
-        return linked_digest(self.plan, self.name, ids, counts)
+        return linked_digest(told, self.name, ids, counts)
 
     def close(self) -> None:
         """The active party has begun to train: no other linkage is needed in this run.

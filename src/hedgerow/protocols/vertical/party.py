@@ -77,7 +77,7 @@ class VerticalParty:
         owner, counts, options = self.context.owner, Counts(self.journal, self.ledger), self.plan.vertical
         return OwnLinks(
             self.plan, self.name, self._own_tables, self.context.threads, counts, owner.tell,
-            private=options.align == "private", one_each=options.shares, most_ids=options.most_ids, keeps=owner.places,
+            private=not options.shows_ids, one_each=options.shares, most_ids=options.most_ids, keeps=owner.places,
         )  # fmt: skip
 
     def _own_sets(self) -> OwnSets:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.agreement.ciphers import cipher_of
-from hedgerow.agreement.options import Horizontal, Vertical, WholeTrees
+from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
@@ -40,7 +40,7 @@ class RunFile:
 
     @property
     def active(self) -> str:
-        """In a vertical run the party that has the labels."""
+        """In a vertical or hybrid run the party that has the labels."""
         return self.method.active or ""
 
     @property
@@ -54,7 +54,7 @@ class RunFile:
         if isinstance(method, Baseline):
             raise ParameterError(
                 f"[run] method {method.word} is a baseline in which nobody exchanges anything, so there is no plan; "
-                "use horizontal, vertical, bagging or sequential."
+                "use horizontal, vertical, hybrid, bagging or sequential."
             )
         if isinstance(method, Horizontal) and not coordinator:
             method = method.allowing_two(len(members))
@@ -79,8 +79,8 @@ class RunFile:
             own = next(entry.fingerprint for entry in self.parties if entry.name == self.active)
             if driver.fingerprint not in ("", own):
                 raise ParameterError(
-                    f"[driver] fingerprint is not that of {self.active!r}, the active party, which drives a vertical "
-                    "run; leave it out."
+                    f"[driver] fingerprint is not that of {self.active!r}, the active party, which drives a "
+                    f"{self.method.word} run; leave it out."
                 )
             return own
         if not driver.fingerprint:
@@ -151,6 +151,9 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     follows = not isinstance(method, WholeTrees) and (own_rows or asked)
     sealed = isinstance(method, Vertical) and method.encrypted
     few_bits = sealed and data.task == "classify" and data.weight is None
+    params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
+    if isinstance(method, Hybrid):
+        method = method.scheduled(params.max_depth)
     run = RunFile(
         path,
         name,
@@ -161,7 +164,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         parties=parties,
         validation_share=share,
         goal=trees.goal(data.task, data.label, follows),
-        params=trees.params(isinstance(method, Horizontal | Vertical), few_bits),
+        params=params,
         driver=driver,
         notes=tuple(notes),
         model=head.path("model"),

@@ -12,6 +12,7 @@ from hedgerow.agreement.options import (
     Columns,
     CutPoints,
     Horizontal,
+    Hybrid,
     Lattice,
     NoPrivacy,
     OnLoss,
@@ -27,7 +28,8 @@ from hedgerow.run.file.options import Baseline, DriverOptions, PartitionOptions,
 from hedgerow.run.file.section import Section
 from hedgerow.run.file.sections import Sections
 
-METHODS = ("horizontal", "vertical", "bagging", "sequential", "alone", "pooled")
+METHODS = ("horizontal", "vertical", "hybrid", "bagging", "sequential", "alone", "pooled")
+BY_COLUMNS = {"vertical": Vertical, "hybrid": Hybrid}
 WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
 PROTECTIONS = ("masked", "plain", "lattice", "paillier")
@@ -49,19 +51,19 @@ def method_of(
 ) -> Horizontal | Vertical | WholeTrees | Baseline:
     """The options of the method that [run] names."""
     _check_method(sections, word, driver)
-    method = _vertical(sections, names) if word == "vertical" else _by_rows(sections, word)
+    method = _by_columns(sections, word, names) if word in BY_COLUMNS else _by_rows(sections, word)
     _check_opener(sections, word, names)
-    if word != "vertical":
+    if word not in BY_COLUMNS:
         _check_no_active(sections.section("run"), word)
     return method
 
 
-def _vertical(sections: Sections, names: tuple[str, ...]) -> Vertical:
-    section = sections.section("privacy")
-    return Vertical(
+def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertical:
+    section, kind = sections.section("privacy"), BY_COLUMNS[word]
+    return kind(
         cast(Lattice | Paillier | NoPrivacy, _privacy(section, "lattice", PLAIN_COLUMNS)),
         active=_active(sections, names),
-        align=cast(Align, section.word("align", get_args(Align), "given")),
+        align=cast(Align, section.word("align", get_args(Align), kind().align or "given")),
         local_trees=section.whole("local_trees", 0, 2**31 - 1) or 0,
         levels=section.text("levels") or "",
         party_share=_party_share(section),
@@ -151,8 +153,9 @@ def _check_method(sections: Sections, method: str, driver: DriverOptions | None)
     """What a method has no use for, and what real parties keep to themselves."""
     if driver is not None and "test" in sections.section("data"):
         raise ParameterError("[data] test is for simulations; evaluate the model of real parties afterwards.")
-    if method == "vertical":
-        _check_vertical(sections)
+    if method in BY_COLUMNS:
+        _check_by_columns(sections, method)
+        (_check_vertical if method == "vertical" else _check_hybrid)(sections)
         return
     _check_not_vertical(sections, method)
     privacy = sections.section("privacy")
@@ -183,19 +186,37 @@ def _check_no_active(head: Section, method: str) -> None:
                                    "vertical, or leave it out.")  # fmt: skip
 
 
-def _check_vertical(sections: Sections) -> None:
-    privacy, data = sections.section("privacy"), sections.section("data")
+def _check_by_columns(sections: Sections, method: str) -> None:
+    privacy = sections.section("privacy")
     if privacy.given.get("protection") == "masked":
-        raise privacy.wrong("protection", '= "masked" is for sums over rows of several parties; method vertical has '
+        raise privacy.wrong("protection", f'= "masked" is for sums over rows of several parties; method {method} has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
-    no_use = "does not go with method vertical,"
+    no_use = f"does not go with method {method},"
     by_rows = ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns")
     privacy.refuse(*by_rows, why=f"{no_use} in which the parties have different columns")
     privacy.refuse("opener", why=f"{no_use} in which the active party opens the sums")
-    sections.section("partition").refuse("how", "alpha", "noise", why=f"{no_use} whose table is cut by columns")
-    _check_align(privacy, data, "partition" in sections)
     if "partition" not in sections:
-        data.refuse("n_columns", why=f"{no_use} in which each party's file has its own width")
+        sections.section("data").refuse("n_columns", why=f"{no_use} in which each party's file has its own width")
+
+
+def _check_vertical(sections: Sections) -> None:
+    why = "does not go with method vertical, whose table is cut by columns"
+    sections.section("partition").refuse("how", "alpha", "noise", why=why)
+    _check_align(sections.section("privacy"), sections.section("data"), "partition" in sections)
+
+
+def _check_hybrid(sections: Sections) -> None:
+    """Rows are linked by ids, and no passive party has them all."""
+    if "partition" in sections:
+        raise ParameterError(
+            "[partition] cuts a table whose rows all parties have, which is not so in method hybrid; write a [[party]] "
+            "with its own file for each."
+        )
+    if "id" not in sections.section("data"):
+        raise ParameterError('[data] lacks id, by which method hybrid links rows; add id = "COLUMN".')
+    sections.section("privacy").refuse(
+        "hidden_rows", why="does not go with method hybrid, in which passive parties lack rows; it is for vertical"
+    )
 
 
 def _check_align(privacy: Section, data: Section, is_cut: bool) -> None:
@@ -238,7 +259,7 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
     protection = privacy.given.get("protection")
     if method in WHOLE_TREES:
         if protection in ENCRYPTION:
-            privacy.refuse("protection", why=f'= "{protection}" is for methods horizontal and vertical')
+            privacy.refuse("protection", why=f'= "{protection}" is for methods horizontal, vertical and hybrid')
         privacy.refuse("opener", why=f"{no_use} in which no sums are opened")
     if method not in BASELINES:
         privacy.refuse("levels", "local_trees", why=f"{no_use} in which every party has labels")

@@ -31,6 +31,8 @@ class DataOptions:
     decimal: str | None = None
     ignore: tuple[str, ...] = ()
     """Columns that are left out of the files that have them."""
+    repeated_ids: bool = False
+    """Whether one id may stand in several rows, as at the active party of a hybrid run."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ def read_file(options: DataOptions, source: Source, n_columns: int | None = None
         return read_table(
             source, label=options.label, id_column=options.id, weight=options.weight, n_columns=width,
             categorical=options.categorical, absent=options.absent if libsvm else "missing", kind=options.format,
-            first_index=options.first_index if libsvm else None, lenient=True, **written,
+            first_index=options.first_index if libsvm else None, lenient=True,
+            repeated_ids=options.repeated_ids, **written,
         )  # fmt: skip
     except (DataError, ParameterError) as error:
         said = in_keys(error.sentence)

@@ -1,7 +1,7 @@
 """From the sources that a run names to the parties' tables: rows to learn from, and rows that are held out."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from hedgerow.agreement.options import Vertical
 from hedgerow.data import partition
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.run.file import vertical_tables
+from hedgerow.run.file import hybrid_tables, vertical_tables
 from hedgerow.run.file.options import DataOptions, PartitionOptions
 from hedgerow.run.file.read import RunFile, Source
 from hedgerow.run.file.remarks import remark
@@ -56,7 +56,10 @@ def _by_columns(run: RunFile) -> Split:
     valid = {name: beside for name, (_, beside) in pairs.items() if beside is not None}
     tables = {name: own for name, (own, _) in pairs.items()}
     for name, pair in pairs.items():
-        _check_ids(run, pair, f"Party {name!r}: ")
+        _check_ids(run, name, pair, f"Party {name!r}: ")
+    if run.method.links:
+        hybrid_tables.check_valid(run.active, valid)
+        return Split(tables, valid, notes) if valid else _held_out(run, tables, notes)
     if valid and len(valid) < len(tables):
         lacking = next(name for name in tables if name not in valid)
         raise ParameterError(f"[[party]] {lacking!r} lacks valid; in a vertical run all parties have it, or none.")
@@ -65,7 +68,10 @@ def _by_columns(run: RunFile) -> Split:
     return _held_out(run, tables, notes)
 
 
-def _check_ids(run: RunFile, pair: vertical_tables.Pair, where: str = "") -> None:
+def _check_ids(run: RunFile, name: str, pair: vertical_tables.Pair, where: str = "") -> None:
+    if run.method.links and name != run.active:
+        for table in pair:
+            hybrid_tables.check_once(name, run.active, table)
     if isinstance(run.method, Vertical) and run.method.aligns:
         try:
             vertical_tables.check_ids(run.method.most_ids, pair)
@@ -97,7 +103,7 @@ def own_tables(
     """The tables of one party, in its own process."""
     if run.active:
         own, beside = vertical_tables.pair_of(run, name, data, valid, notes)
-        _check_ids(run, (own, beside))
+        _check_ids(run, name, (own, beside))
         if beside is not None:
             return own, beside
         split = _held_out(run, {name: own})
@@ -116,17 +122,27 @@ def own_tables(
     return split.training[name], split.valid.get(name)
 
 
-def rows_to_measure(run: RunFile, columns: Sequence[Column]) -> Table | None:
-    """The rows on which the final metrics are computed, in a model's columns; one that is not there is missing."""
+def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[str, Table]) -> Table | None:
+    """The rows on which the final metrics are computed, in a model's columns; one that is not there is missing.
+
+    In a hybrid run they are the active party's, linked with the other parties' tables.
+    """
     if run.data.test is None:
         return None
+    if run.method.links:
+        test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
+        shared = {f"{run.active}.{name}" for name in test.names} & {column.name for column in columns}
+        named = vertical_tables.named(test, run.active, {name.removeprefix(f"{run.active}.") for name in shared})
+        return together(run, {**parties, run.active: named}, columns)
     options = _counted(run)
     test = read(options, run.data.test, width_of(options, run.data.test, columns))
     return test.aligned(columns) if run.active else shaped_like(test, columns)
 
 
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
-    """All parties' tables as one, in a model's columns: rows below each other, or in a vertical run columns."""
+    """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
+    if run.method.links:
+        return hybrid_tables.joined(tables, run.active).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)
@@ -153,6 +169,10 @@ def digest(table: Table) -> str:
 def _held_out(run: RunFile, tables: dict[str, Table], notes: Sequence[str] = ()) -> Split:
     if run.validation_share == 0:
         return Split(dict(tables), {}, list(notes))
+    if run.method.links:  # of a hybrid run the active party's rows alone
+        own = {name: table for name, table in tables.items() if name == run.active}
+        training, valid = partition.hold_out(own, run.validation_share, run.params.random_state)
+        return Split({**tables, **training}, valid, list(notes))
     return Split(*partition.hold_out(tables, run.validation_share, run.params.random_state), list(notes))
 
 

@@ -40,12 +40,13 @@ def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
     shared = {name for name, n in Counter(name for own, _ in pairs.values() for name in own.names).items() if n > 1}
     if shared:
         notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(shared))}.")
-    return {party: (_named(own, party, shared), _named(valid, party, shared)) for party, (own, valid) in pairs.items()}
+    return {party: (named(own, party, shared), named(valid, party, shared)) for party, (own, valid) in pairs.items()}
 
 
 def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes: list[str]) -> Pair:
     """One party's tables; a passive party's are without labels, whatever is in its file."""
     options, is_active = counted(run.data, (data, valid)), party == run.active
+    options = replace(options, repeated_ids=run.method.links)  # of a passive party `hybrid_tables` refuses them by name
 
     def table(source: Source, n_columns: int | None = None) -> Table:
         return _labelled(options, source, n_columns) if is_active else _unlabelled(options, source, n_columns, notes)
@@ -117,7 +118,8 @@ def _check_categories(options: DataOptions, tables: Sequence[Table]) -> None:
         raise DataError(f"[data] categorical names {lacking[0]!r}, which is a column of no party.")
 
 
-def _named(table: Any, party: str, shared: set[str]) -> Any:
+def named(table: Any, party: str, shared: set[str]) -> Any:
+    """A table in which these columns have the party's name before theirs."""
     if table is None:
         return None
     renamed = (replace(c, name=f"{party}.{c.name}") if c.name in shared else c for c in table.columns)

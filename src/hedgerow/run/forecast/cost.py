@@ -18,10 +18,11 @@ from hedgerow.protocols.align.lists import STEP
 from hedgerow.protocols.columns import loss_of
 from hedgerow.run.forecast.hidden import hidden_levels
 from hedgerow.run.forecast.line import Line
+from hedgerow.run.forecast.linking import linking
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
-from hedgerow.run.forecast.vertical import Sizes, levels
+from hedgerow.run.forecast.vertical import Sizes, levels, n_asked
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
@@ -174,15 +175,17 @@ def _whole_trees(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
-    """A vertical run, for the mean passive party; each is asked for sides at its share of the cuts."""
+    """A vertical or hybrid run, for the mean passive party; each is asked for sides at its share of the cuts."""
     if shape.n_rows is None:
-        raise ParameterError("The cost of a vertical run depends on its rows; say how many with --rows.")
+        raise ParameterError(f"The cost of a {plan.method.word} run depends on its rows; say how many with --rows.")
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
     yield Line("Facts", 1, WORD)
     if plan.method.aligns:
         yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
+    if plan.method.links:
+        yield from linking(plan, shape.n_ids or shape.n_rows, shape.n_passive_ids or shape.n_rows)
     yield Line("AskColumns", 1, 2 * HASH, trip=True)
     yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
@@ -208,7 +211,7 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     rounds, trees = _rounds_asked(plan), _trees(plan, shape)
     sizes = Sizes(drawn(plan, n_rows), trees.width, shape.n_bins - shape.columns, shape.columns)
     steps = list(levels(plan, sizes, trees))
-    n_steps, share = round(rounds * sum(trees.reached)), trees.share or 1 / len(plan.members)
+    n_steps, share = round(rounds * n_asked(plan, trees)), trees.share or 1 / len(plan.members)
     bits = trees.width * n_rows / 8
     moved = sum(trees.cuts[:-1]) * MOVE + sum(trees.reached[1:]) * bits
     sealed = key_bytes(plan) + sum(step.sealed for step in steps)

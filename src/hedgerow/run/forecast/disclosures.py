@@ -63,7 +63,7 @@ def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
 
 
 def _linking(plan: Plan) -> tuple[Kind, ...]:
-    ids = (m.LinkIds, m.LinkedIds) if plan.vertical.align == "private" else (m.ShowIds, m.HeldIds)
+    ids = (m.LinkIds, m.LinkedIds) if not plan.method.shows_ids else (m.ShowIds, m.HeldIds)
     return (m.BeginLink, m.LinkSize, *ids, m.LinkCounts)
 
 
@@ -200,7 +200,7 @@ def _of_links(plan: Plan) -> Iterator[str]:
     own = plan.active
     yield f"{own} learns which of its ids each passive party has, and how many ids that party has."
     yield f"A passive party learns how many different ids {own} has, which of its own are among them, and their rows."
-    if plan.vertical.align == "given":
+    if plan.method.shows_ids:
         yield f"Passive parties read all ids of {own}."
     yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
     most = plan.vertical.most_ids

@@ -12,6 +12,8 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.model.prepare import own_cuts
+from hedgerow.protocols.align.lists import texts_of
+from hedgerow.run.file.hybrid_tables import same_rows
 from hedgerow.run.file.vertical_tables import common_rows, side_by_side
 from hedgerow.run.forecast.trees import Trees, first_grown, searched
 
@@ -28,7 +30,12 @@ class Shape:
     n_classes: int = 2
     """In a vertical run columns and bins are the mean passive party's, and rows everybody's."""
     n_ids: int | None = None
-    """Ids, or names of columns, that the mean party brings to an alignment; None: as many as there are in common."""
+    """Ids, or names of columns, that the mean party brings to an alignment; None: as many as there are in common.
+
+    In a hybrid run the different ids of the active party; rows are those that the mean passive party is linked with.
+    """
+    n_passive_ids: int | None = None
+    """In a hybrid run the mean passive party's ids."""
 
     @classmethod
     def wide(cls, columns: int, max_bin: int, n_rows: int | None = None) -> "Shape":
@@ -64,16 +71,39 @@ class Shape:
     @classmethod
     def by_columns(cls, tables: Mapping[str, Table], plan: Plan, threads: int = 1) -> "Shape":
         """Of a vertical run whose tables lie here; trees are reckoned over the rows that all parties have."""
+        if plan.method.links:
+            return _linked(tables, plan, threads)
         n_ids = ceil(sum(table.n_rows for table in tables.values()) / len(tables))
         tables = common_rows(tables) if plan.method.aligns else tables
         passive = [tables[name] for name in plan.answering]
-        n_bins = 0
-        for table in passive:
-            n_bins += int(own_cuts(table, plan.params.max_bin, plan.params.min_cut_rows, threads)[0].offsets[-1])
-        n_columns, n = sum(table.n_columns for table in passive), len(passive)
+        columns, n_bins = _mean_passive(passive, plan, threads)
         n_classes = _n_classes(list(tables.values()), plan)
         trees = _grown_by_columns(tables, plan, threads)
-        return cls(ceil(n_columns / n), ceil(n_bins / n), passive[0].n_rows, n_classes, n_ids, trees)
+        return cls(columns, n_bins, passive[0].n_rows, n_classes, n_ids, trees=trees)
+
+
+def _mean_passive(passive: list[Table], plan: Plan, threads: int) -> tuple[int, int]:
+    """Columns and bins."""
+    n_bins = 0
+    for table in passive:
+        n_bins += int(own_cuts(table, plan.params.max_bin, plan.params.min_cut_rows, threads)[0].offsets[-1])
+    return ceil(sum(table.n_columns for table in passive) / len(passive)), ceil(n_bins / len(passive))
+
+
+def _linked(tables: Mapping[str, Table], plan: Plan, threads: int) -> Shape:
+    """Of a hybrid run; trees are reckoned over all of the active party's rows, with gaps where a party lacks one."""
+    whole, ids = same_rows(tables, plan.active), texts_of(tables[plan.active])
+    passive, rows = [], 0
+    for name in plan.answering:
+        linked = np.flatnonzero(np.isin(ids, texts_of(tables[name])))
+        passive.append(whole[name].take(linked) if len(linked) else tables[name])
+        rows += len(linked)
+    n = len(passive)
+    columns, n_bins = _mean_passive(passive, plan, threads)
+    n_passive = ceil(sum(tables[name].n_rows for name in plan.answering) / n)
+    n_classes, trees = _n_classes(list(tables.values()), plan), _grown_by_columns(whole, plan, threads)
+    n_ids = len(set(ids))
+    return Shape(columns, n_bins, max(1, ceil(rows / n)), n_classes, n_ids, n_passive, trees)
 
 
 def _in_one(tables: list[Table], plan: Plan) -> Table:

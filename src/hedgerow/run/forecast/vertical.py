@@ -37,6 +37,12 @@ class Level:
     returned: float
 
 
+def n_asked(plan: Plan, trees: Trees) -> float:
+    """Levels of a mean round at which passive parties are asked."""
+    letters = plan.method.levels or " " * len(trees.reached)
+    return sum(share for share, letter in zip(trees.reached, letters, strict=True) if letter != ACTIVE_ONLY)
+
+
 def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
     """Every step of a round; one that only some rounds come to counts for these."""
     every, letters = sizes.rows * sizes.n_trees, plan.method.levels

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hedgerow.agreement.options import Federation
+from hedgerow.agreement.options import Federation, Hybrid
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.run.simulation.parties import Simulation, members
-from hedgerow.run.simulation.party_tables import settled, tables_of
+from hedgerow.run.simulation.party_tables import settled, tables_of, unused_labels
 from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
@@ -39,7 +39,11 @@ def fit_parties(
     who, identities = members(list(tables))
     goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
     notes += federation.warnings(len(who))
-    plan = Plan("fit", who, goal, params, settled(federation, tables, valid))
+    method = settled(federation, tables, valid)
+    if isinstance(method, Hybrid):
+        method = method.scheduled(params.max_depth)
+        notes += unused_labels(method.active, tables)
+    plan = Plan("fit", who, goal, params, method)
     simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)
     model, _ = simulate(plan, simulation)
     return model

@@ -89,11 +89,13 @@ class LocalRun:
 
     def _measured(self, model: Model) -> tuple[str, int, dict[str, float]]:
         """Metrics on the test rows, or else on all parties' validation rows, or else on those it learnt from."""
-        test = tables.rows_to_measure(self.run, model.columns)
+        test = tables.rows_to_measure(self.run, model.columns, self.split.training)
         kind = "test"
         if test is None:
             parts, kind = {name: part for name, part in self.split.valid.items() if part.n_rows}, "validation"
             if not parts:
                 parts, kind = self.split.training, "training"
+            if self.run.method.links:  # passive parties' tables serve for all rows
+                parts = {**self.split.training, **parts}
             test = tables.together(self.run, parts, model.columns)
         return kind, test.n_rows, self.options.measure(model, test, self.options.threads)

@@ -15,7 +15,7 @@ from hedgerow.storage.audit import AuditLog
 
 def files_in(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PartyFiles]:
     """The files of all parties; `named` is the plan with names in place of this process's fingerprints."""
-    private = plan.method.aligns or plan.method.private_names
+    private = plan.method.aligns or plan.method.links or plan.method.private_names
     files = {}
     for name in plan.answering:
         log, own = NamedLog(folder.open_party_log(name), plan, named), folder.path / "parties" / name

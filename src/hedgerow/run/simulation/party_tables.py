@@ -50,8 +50,15 @@ def settled(federation: Federation, tables: Mapping[str, Table], valid: Mapping[
         return federation.allowing_two(len(tables))
     if not isinstance(federation, Vertical):
         return federation
-    active, align = federation.active or _active(tables), federation.align or _align(tables, valid)
-    return msgspec.structs.replace(federation, active=active, align=align)
+    active = federation.active or _active(tables)
+    align = federation.align or (None if federation.links else _align(tables, valid))
+    return msgspec.structs.replace(federation, active=active, align=align or "private")
+
+
+def unused_labels(active: str | None, tables: Mapping[str, Table]) -> list[str]:
+    """Which passive parties have labels that a hybrid run does not look at, in sentences."""
+    having = [name for name, table in tables.items() if name != active and table.labels is not None]
+    return [f"Party {name!r} is passive; its labels are not used." for name in having]
 
 
 def _active(tables: Mapping[str, Table]) -> str:

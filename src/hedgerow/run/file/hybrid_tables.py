@@ -1,0 +1,56 @@
+"""The tables of a hybrid run: the active party's file may repeat ids, and each passive party has some of them, once.
+
+Whoever simulates all parties joins them here: the active party's rows, with gaps where a party lacks a row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hedgerow.data.table import Table
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.model.model import dense
+from hedgerow.protocols.align.lists import texts_of
+from hedgerow.run.file.vertical_tables import side_by_side
+
+
+def check_once(party: str, active: str, table: Table | None) -> None:
+    """Refuse a passive party's table in which an id stands in several rows."""
+    if table is None or table.ids is None:
+        return
+    n_more = table.n_rows - len(set(table.ids.tolist()))
+    if n_more:
+        raise DataError(
+            f"Party {party!r} is passive, and {n_more} of its {table.n_rows} rows repeat the id of another; keep one "
+            f"row for each id there, only {active!r} may repeat them."
+        )
+
+
+def check_valid(active: str, valid: Mapping[str, Table]) -> None:
+    """Refuse validation rows of passive parties alone, which have no labels."""
+    if valid and active not in valid:
+        raise ParameterError(
+            f"[[party]] {active!r} lacks valid; in a hybrid run the active party has the validation rows, and a "
+            "passive party's data serves for these too."
+        )
+
+
+def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
+    """Every party's table over the active party's rows, in their order; missing where it has none of that id."""
+    own = tables[active]
+    ids = texts_of(own)
+    return {name: table if name == active else _linked(table, ids) for name, table in tables.items()}
+
+
+def joined(tables: Mapping[str, Table], active: str) -> Table:
+    """The columns of all parties in one table of the active party's rows."""
+    return side_by_side(same_rows(tables, active), active)
+
+
+def _linked(table: Table, ids: list[str]) -> Table:
+    place = {one: row for row, one in enumerate(texts_of(table))}
+    rows = np.array([place.get(one, -1) for one in ids], np.int64)
+    values = dense(table)[rows]
+    values[rows < 0] = np.nan
+    return replace(table, values=values, absent=float("nan"), labels=None, weights=None, ids=np.array(ids))

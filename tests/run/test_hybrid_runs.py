@@ -1,0 +1,230 @@
+"""Hybrid run files: what they mean, what does not go with them, and what a run of one leaves behind."""
+
+import json
+
+import numpy as np
+import pytest
+from test_vertical_runs import read, said
+
+from federated import same
+from hedgerow.commands.print_tables import measured
+from hedgerow.errors import DataError, ParameterError
+from hedgerow.model.file import load_model
+from hedgerow.run.file.hybrid_tables import joined
+from hedgerow.run.file.read import read_run_file
+from hedgerow.run.file.tables import party_tables, together
+from hedgerow.run.forecast.cost import Shape, cost
+from hedgerow.run.forecast.disclosures import leaks, sights, used
+from hedgerow.run.simulation import run_file
+from hedgerow.run.simulation.parties import members
+from hybrid_files import BANKS, PLAIN, RUN, parties_of, payments, rewritten
+
+WHOLE = RUN + parties_of()
+
+
+def trained(where, text, **options):
+    return run_file.train(read(where, text), run_file.Options(measure=measured, **options))
+
+
+# What is read
+
+
+def test_a_hybrid_run_file_of_a_few_lines_has_the_safe_choices(tmp_path):
+    run = read(tmp_path, WHOLE)
+    method = run.plan(members(run.names)[0]).method
+    assert (method.word, method.protection, method.active) == ("hybrid", "lattice", "network")
+    assert (method.align, method.shows_ids, method.levels) == ("private", False, "AAJJ")
+
+
+def test_what_is_said_reaches_the_plan(tmp_path):
+    text = WHOLE + (
+        '[privacy]\nprotection = "paillier"\nalign = "given"\nlevels = "PPAA"\nlocal_trees = 2\nparty_share = 0.5\n'
+        'on_loss = "continue"\nmost_ids = 999\n'
+    )
+    method = read(tmp_path, text).method
+    assert (method.protection, method.align, method.levels, method.local_trees) == ("paillier", "given", "PPAA", 2)
+    assert (method.party_share, method.on_loss, method.most_ids) == (0.5, "continue", 999)
+
+
+@pytest.mark.parametrize(("depth", "levels"), [(1, "J"), (2, "AJ"), (3, "AAJ"), (7, "AAAAJJJ")])
+def test_the_later_half_of_the_levels_is_everybody_s_unless_it_is_said(tmp_path, depth, levels):
+    assert read(tmp_path, WHOLE.replace("max_depth = 4", f"max_depth = {depth}")).method.levels == levels
+
+
+WRONG = {
+    "no ids": (('id = "account"\n', ""), '[data] lacks id, by which method hybrid links rows; add id = "COLUMN"'),
+    "no active party": (('active = "network"\n', ""), "[run] lacks active; name the party that has the labels"),
+    "an active party that is none": (
+        ('active = "network"', 'active = "x"'),
+        "[run] active names 'x', which is no party",
+    ),
+    "a party twice": (('name = "bank2"', 'name = "bank1"'), "Two [[party]] sections have the name 'bank1'"),
+    "hidden rows": (("", "[privacy]\nhidden_rows = true\n"), "hidden_rows does not go with method hybrid, in which"),
+    "masks": (("", '[privacy]\nprotection = "masked"\n'), 'method hybrid has "lattice", "paillier" and "plain"'),
+    "an opener": (("", '[privacy]\nopener = "bank1"\n'), "opener does not go with method hybrid"),
+    "levels of another length": (("", '[privacy]\nlevels = "AJ"\n'), "levels must have a letter for each of the 4"),
+    "other letters": (("", '[privacy]\nlevels = "AAXX"\n'), "levels must be letters A, P and J"),
+    "counted rows": (("max_depth = 4", "max_depth = 4\nmin_child_rows = 5"), "no passive party can count the rows"),
+    "a word for ids": (("", '[privacy]\nalign = "open"\n'), "[privacy] align must be"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_go_with_it_is_refused_in_one_sentence(tmp_path, case):
+    (old, new), sentence = WRONG[case]
+    text = WHOLE.replace(old, new, 1) if old else WHOLE + new
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, text)
+    assert sentence in str(caught.value)
+
+
+def test_a_table_is_not_cut_into_parties_that_lack_rows(tmp_path):
+    with pytest.raises(ParameterError, match=r"write a \[\[party\]\] with its own file for each"):
+        read(tmp_path, RUN.replace('active = "network"\n', "") + '[partition]\ndata = "all.csv"\nparties = 3\n')
+
+
+# Files
+
+
+def test_only_the_active_party_s_file_may_repeat_ids(tmp_path):
+    payments(tmp_path)
+    tables = party_tables(read(tmp_path, WHOLE)).training
+    assert len(set(tables["network"].ids.tolist())) < tables["network"].n_rows
+    rewritten(tmp_path / "bank2.csv", lambda rows: [*rows, rows[1], rows[2]])
+    with pytest.raises(
+        DataError, match=r"Party 'bank2' is passive, and 2 of its 42 rows repeat the id of another; keep"
+    ):
+        party_tables(read(tmp_path, WHOLE))
+
+
+def test_validation_rows_are_the_active_party_s_alone(tmp_path):
+    payments(tmp_path)
+    split = party_tables(read(tmp_path, WHOLE + "[validation]\nshare = 0.25\n"))
+    whole = party_tables(read(tmp_path, WHOLE)).training
+    assert list(split.valid) == ["network"]
+    assert 0 < split.valid["network"].n_rows < whole["network"].n_rows / 2
+    assert all(split.training[bank].n_rows == whole[bank].n_rows for bank in BANKS)
+    assert not set(split.valid["network"].ids.tolist()) & set(split.training["network"].ids.tolist())
+
+
+def test_a_file_of_validation_rows_of_the_active_party_is_enough(tmp_path):
+    payments(tmp_path)
+    (tmp_path / "later.csv").write_text((tmp_path / "network.csv").read_text())
+    text = WHOLE.replace('data = "network.csv"', 'data = "network.csv"\nvalid = "later.csv"') + PLAIN
+    assert trained(tmp_path, text).rows == "validation"
+    wrong = WHOLE.replace('data = "bank1.csv"', 'data = "bank1.csv"\nvalid = "bank1.csv"')
+    with pytest.raises(ParameterError, match="'network' lacks valid; in a hybrid run the active party has the valid"):
+        party_tables(read(tmp_path, wrong))
+
+
+def test_labels_of_a_passive_party_are_not_used_and_it_is_said(tmp_path):
+    payments(tmp_path)
+    rewritten(tmp_path / "bank1.csv", lambda rows: [[*row, "fraud" if i == 0 else "no"] for i, row in enumerate(rows)])
+    split = party_tables(read(tmp_path, WHOLE))
+    assert split.training["bank1"].labels is None
+    assert "fraud" not in split.training["bank1"].names
+    assert any("bank1.csv is a passive party's; its column 'fraud' is not used" in note for note in split.notes)
+
+
+def test_tables_are_joined_as_a_naive_loop_joins_them(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE)
+    tables = party_tables(run).training
+    whole = joined(tables, "network")
+    rows = {name: dict(zip(table.ids.tolist(), table.values, strict=True)) for name, table in tables.items()}
+    for row, own, values in zip(tables["network"].ids.tolist(), tables["network"].values, whole.values, strict=True):
+        gap = np.full(2, np.nan, np.float32)
+        expected = np.concatenate([own, *(rows[bank].get(row, gap) for bank in BANKS)])
+        assert np.array_equal(values, expected, equal_nan=True)
+    assert np.isnan(whole.values).any()
+
+
+# Runs
+
+
+def test_a_run_equals_that_of_one_process_s_tables_and_is_measured_on_linked_rows(tmp_path):
+    payments(tmp_path)
+    plain = trained(tmp_path, WHOLE + PLAIN, folder=tmp_path / "plain")
+    sealed = trained(tmp_path, WHOLE.replace("n_est", "gradient_bits = 20\nn_est"), folder=tmp_path / "sealed")
+    assert same(plain.models[""], sealed.models[""])
+    run, model = read(tmp_path, WHOLE), plain.models[""]
+    linked = together(run, party_tables(run).training, model.columns)
+    assert plain.metrics[""] == measured(model, linked, 1)
+    assert plain.n_rows == 600
+    assert (model.forest.columns >= 2).sum() > 2, "banks' columns must be cut"
+
+
+def test_test_rows_are_linked_too(tmp_path):
+    payments(tmp_path)
+    (tmp_path / "later.csv").write_text("".join((tmp_path / "network.csv").read_text().splitlines(True)[:200]))
+    done = trained(tmp_path, WHOLE.replace('label = "fraud"', 'label = "fraud"\ntest = "later.csv"') + PLAIN)
+    run, model = read(tmp_path, WHOLE), done.models[""]
+    tables = party_tables(run).training
+    first = together(run, {**tables, "network": tables["network"].take(np.arange(199))}, model.columns)
+    assert (done.rows, done.n_rows, done.metrics[""]) == ("test", 199, measured(model, first, 1))
+
+
+def test_a_run_stops_and_goes_on_with_the_rows_that_were_linked(tmp_path):
+    payments(tmp_path)
+    whole = trained(tmp_path, WHOLE + PLAIN, folder=tmp_path / "whole").models[""]
+
+    def stop(progress):
+        if progress.round.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path, WHOLE + PLAIN, folder=tmp_path / "cut", watch=stop)
+    again = trained(tmp_path, WHOLE + PLAIN, folder=tmp_path / "cut", resume=True)
+    assert same(again.models[""], whole)
+
+
+def test_banks_that_share_no_id_are_told_of_and_the_run_goes_on(tmp_path):
+    payments(tmp_path)
+    for bank in BANKS:
+        rewritten(tmp_path / f"{bank}.csv", lambda rows: [rows[0], *([f"0{row[0]}", *row[1:]] for row in rows[1:])])
+    done = trained(tmp_path, WHOLE + PLAIN)
+    assert (done.models[""].forest.columns < 2).all()
+    for bank in BANKS:
+        assert any(f"Party {bank!r} holds none of your 600 rows" in note and "compared as text" in note
+                   for note in done.notes)  # fmt: skip
+
+
+# Before it runs
+
+
+@pytest.mark.parametrize(("align", "shown"), [("private", {"LinkIds", "LinkedIds"}), ("given", {"ShowIds", "HeldIds"})])
+def test_the_plan_lists_the_messages_that_cross_and_what_they_disclose(tmp_path, align, shown):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + f'[privacy]\nalign = "{align}"\n')
+    plan = run.plan(members(run.names)[0])
+    names = {kind.__name__ for kind in used(plan)}
+    assert shown < names
+    assert ("Passive parties read all ids of network." in list(leaks(plan))) == (align == "given")
+    assert shown <= {sight.message for sight in sights(plan)}
+    trained(tmp_path, WHOLE + f'[privacy]\nalign = "{align}"\n')
+    sent = {line["type"] for line in json.loads((tmp_path / "runs/payments/manifest.json").read_text())["messages"]}
+    assert sent <= names
+    reckoned = cost(plan, Shape.by_columns(party_tables(run).training, plan))
+    assert sent == {line.message for line in reckoned.lines}
+
+
+def test_the_forecast_is_near_what_the_run_takes(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE)
+    plan = run.plan(members(run.names)[0])
+    reckoned = cost(plan, Shape.by_columns(party_tables(run).training, plan)).total
+    taken = sum(map(sum, trained(tmp_path, WHOLE).bytes.values()))
+    assert 0.7 * taken < reckoned < 1.4 * taken
+
+
+def test_the_command_says_who_sees_what_and_what_it_costs(tmp_path):
+    payments(tmp_path)
+    read(tmp_path, WHOLE)
+    told = said(tmp_path, "plan").output
+    assert "network learns which of its ids each passive party has, and how many ids that party has." in told
+    assert "linked rows of the mean passive party" in told
+    assert "LinkedIds" in told
+    trained_ = said(tmp_path, "train")
+    assert "model:" in trained_.output
+    assert load_model(tmp_path / "runs/payments/model.json").ownership.active == "network"
+    assert read_run_file(tmp_path / "run.toml").method.links
