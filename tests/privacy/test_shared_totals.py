@@ -16,7 +16,7 @@ from hedgerow.corridor.wire import decode_request, encode
 from hedgerow.errors import CipherError, ParameterError, ProtocolError
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.unencrypted.values import HEAD
-from hedgerow.protocols.hybrid.party import StepPads
+from hedgerow.protocols.hybrid.step_pads import StepPads
 from hedgerow.transports.inproc import InProcess
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "equal"))

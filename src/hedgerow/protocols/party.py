@@ -13,9 +13,8 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
-from hedgerow.protocols.horizontal.batch import worked_out
+from hedgerow.protocols.horizontal.batch import Pending, worked_out
 from hedgerow.protocols.horizontal.party import HorizontalParty
-from hedgerow.protocols.horizontal.steps import Pending
 from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.opener.party import OpenerParty

@@ -107,6 +107,10 @@ Begun = bytes | PendingSums | PendingMask
 """An answer, or as much of it as a party has made."""
 
 
+Pending = PendingSums | PendingMask
+"""As much of an answer as a party makes by itself."""
+
+
 def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
     """The answers, in order. What leaves each party: its own sums, hidden as it said."""
     unmade = [each for each in begun if not isinstance(each, bytes)]

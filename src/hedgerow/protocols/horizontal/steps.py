@@ -23,6 +23,7 @@ from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.masks import Pads, PairSecrets
 from hedgerow.protocols.horizontal.batch import NOTHING, PendingMask, PendingSums
+from hedgerow.protocols.horizontal.batch import Pending as Pending
 from hedgerow.protocols.horizontal.round import joined, told_digest
 from hedgerow.protocols.party_rows import PartyRows
 from hedgerow.protocols.secure_sum import SumRules
@@ -38,8 +39,6 @@ Adds = Sequence[Adding]
 Summing = AskHistograms | AskLeafSums
 Stepping = Summing | FinishRound
 """The steps of a round."""
-Pending = PendingSums | PendingMask
-"""As much of an answer as a party makes by itself."""
 Reply = Answer | Pending
 """An answer before it leaves, or as much of it as a party makes by itself."""
 

@@ -4,65 +4,25 @@ The folder has the conversation and who sees what.
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Never
 
 import numpy as np
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Column
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.masks import PairSecrets
-from hedgerow.privacy.pads import KEY_BYTES, Pads
 from hedgerow.protocols.align.lists import Tables
 from hedgerow.protocols.columns import check_agreed
-from hedgerow.protocols.horizontal.own_table import OwnTable
-from hedgerow.protocols.horizontal.steps import sum_rules
-from hedgerow.protocols.secure_sum import given
-from hedgerow.protocols.session.journal import SETUP
+from hedgerow.protocols.hybrid.own_counts import OwnCounts
+from hedgerow.protocols.hybrid.step_pads import StepPads
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import Handler, Table
 from hedgerow.protocols.vertical.party import VerticalParty
 from hedgerow.trees.bins import Grid
 
 AGREED = "shared columns"
-
-
-class StepPads:
-    """One party's pads of an attempt: their keys depend on all that every party is told alike, and are used once."""
-
-    def __init__(self, number: int, own_secrets: Mapping[int, bytes], said: bytes) -> None:
-        self.number, self.own_secrets, self.said = number, own_secrets, said
-        self.begun = 0
-        """How often the parties were told the sizes of the run in this attempt."""
-        self._used: set[tuple[int, int, int]] = set()
-
-    def of(self, request: m.AskSealedSums) -> Pads:
-        """What hides this party's part in the answer to this request."""
-        step = (self.begun, request.round, request.level)
-        if step in self._used:
-            raise ProtocolError("The active party asks twice for the same part of a total; this party stops.")
-        self._used.add(step)
-        info = b"hedgerow sealed pad" + self._told(request)
-        keys = {other: HKDFExpand(SHA256(), KEY_BYTES, info).derive(key) for other, key in self.own_secrets.items()}
-        add = tuple(key for other, key in sorted(keys.items()) if other > self.number)
-        return Pads(add, tuple(key for other, key in sorted(keys.items()) if other < self.number))
-
-    def _told(self, request: m.AskSealedSums) -> bytes:
-        """A hash of what all parties hear: the key, the nodes and the cuts above them, not whose rows go where."""
-        told = hashlib.sha256(self.said + self.begun.to_bytes(8, "little"))
-        arrays = [request.nodes.tree, request.nodes.node]
-        for moves in request.moves:
-            arrays += [moves.tree, moves.node, moves.child]
-        arrays.append(np.array([request.round, request.level]))
-        for part in (request.public_key, *(np.ascontiguousarray(array, "<i8").tobytes() for array in arrays)):
-            told.update(len(part).to_bytes(8, "little") + part)
-        return told.digest()
 
 
 class HybridParty(VerticalParty):
@@ -73,7 +33,7 @@ class HybridParty(VerticalParty):
         self.agreed: tuple[Column, ...] = ()
         """The columns that all passive parties have, where they share them."""
         self._shaped: Tables | None = None
-        self._counted: OwnTable | None = None
+        self._counted: OwnCounts | None = None
 
     def introduced(self, attempt: Attempt) -> Table[Never]:
         """As in a vertical run; where columns are shared, they are agreed on and not asked about."""
@@ -122,16 +82,9 @@ class HybridParty(VerticalParty):
             raise ProtocolError("The active party asks for counts after the trees have begun.")
         if len(request.column) and int(request.column.max()) >= own.n_columns:
             raise ProtocolError("Counts were asked for of a column that is not there.")
-        sum_rules(self.context, attempt).check(attempt.present)
-        self.journal.answer(SETUP, request.step, frame, attempt.present, False)
         if self._counted is None:
-            bare = replace(own, labels=np.zeros(own.n_rows))
-            self._counted = OwnTable(bare, None, (), 1.0, b"", self.context.threads)
-        pads = None
-        if not self.plan.method.plain:
-            told = hashlib.sha256(b"hedgerow shared counts" + said + frame.sha256).digest()
-            pads = PairSecrets(attempt.number, attempt.pair_secrets).pads(attempt.present, told)
-        return given([(self._counted.counts(frame), pads)], self.context.threads)[0]
+            self._counted = OwnCounts(self.context, attempt, said, own)
+        return self._counted.answer(request, frame)
 
     def _share(self, pads: StepPads, request: m.ShareColumns, _: Frame) -> m.Done:
         """Bin the own rows by cut points that all share."""

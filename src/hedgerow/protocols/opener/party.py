@@ -10,9 +10,10 @@ from hedgerow.corridor.wire import Frame, decode_request
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.columns import Common
+from hedgerow.protocols.horizontal.batch import Pending
 from hedgerow.protocols.horizontal.party import BEGUN, HorizontalParty
 from hedgerow.protocols.horizontal.prepare import begun_digest
-from hedgerow.protocols.horizontal.steps import Pending, Reply
+from hedgerow.protocols.horizontal.steps import Reply
 from hedgerow.protocols.opener.leader import OpenerDriver
 from hedgerow.protocols.opener.relay import Summing
 from hedgerow.protocols.opener.sender import EncryptedSender

@@ -18,13 +18,12 @@ from hedgerow.corridor.wire import MOST_SMALL, encode
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.protocols.align.lists import Counts, OwnSets, Tables, rows_digest
-from hedgerow.protocols.columns import given
-from hedgerow.protocols.link.passive import OwnLinks
+from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
-from hedgerow.protocols.session.shell import ALIGNMENT, LINKAGE, Handler, Table
+from hedgerow.protocols.session.shell import Handler, Table
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
+from hedgerow.protocols.vertical.own_rows import FoundRows, Tables, finding, found_rows, own_tables
 from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
 from hedgerow.protocols.vertical.passive_table import PassiveTable
@@ -49,7 +48,7 @@ class VerticalParty:
         self.plan, self.policy = context.plan, context.owner.policy
         self.journal, self.ledger = context.journal, context.ledger
         self.rows: Answers | None = None
-        self.sets: OwnSets | OwnLinks | None = None
+        self.sets: FoundRows | None = None
         """The own rows, where they are aligned privately, or linked."""
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
@@ -63,35 +62,17 @@ class VerticalParty:
         """Columns are asked about; where the plan says so, rows may be aligned anew before."""
         self.present = attempt.present
         table: dict[type[m.Request], Handler[Never]] = dict.fromkeys(ASKED, self._answer)
-        for applies, kinds, begun in (
-            (self.plan.method.aligns, ALIGNMENT, self._own_sets),
-            (self.plan.method.links, LINKAGE, self._own_links),
-        ):
-            if applies:
-                sets = self.sets = self.sets or begun()
-                sets.introduced()
-                table |= dict.fromkeys(kinds, partial(self._align, sets))
+        self.sets = self.sets or found_rows(self.context, self._own_tables)
+        if self.sets is not None:
+            self.sets.introduced()
+            table |= dict.fromkeys(finding(self.context), partial(self._align, self.sets))
         return table
-
-    def _own_links(self) -> OwnLinks:
-        owner, counts, options = self.context.owner, Counts(self.journal, self.ledger), self.plan.vertical
-        return OwnLinks(
-            self.plan, self.name, self._own_tables, self.context.threads, counts, owner.tell,
-            private=not options.shows_ids, one_each=options.shares, most_ids=options.most_ids, keeps=owner.places,
-        )  # fmt: skip
-
-    def _own_sets(self) -> OwnSets:
-        owner, counts = self.context.owner, Counts(self.journal, self.ledger)
-        return OwnSets(self.plan, self.name, self._own_tables, self.context.threads, counts, owner.tell, owner.places)
 
     @cached_property
     def _own_tables(self) -> Tables:
-        """The own rows; the validation rows only where they are followed."""
-        owner = self.context.owner
-        valid = owner.own_valid if self.plan.goal.follow else None
-        return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
+        return own_tables(self.context)
 
-    def _align(self, sets: OwnSets | OwnLinks, request: Any, _: object) -> m.Answer:
+    def _align(self, sets: FoundRows, request: Any, _: object) -> m.Answer:
         self.ledger.check_guesses()
         return sets.answer(request)
 
