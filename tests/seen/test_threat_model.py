@@ -28,6 +28,7 @@ ROWS = {
     "prediction": ["predict"],
     "sealed prediction": ["sealed", "sealed by Paillier"],
     ALIGNED: [],
+    "linkage of rows": [],
     "names of columns": ["private names"],
 }
 """The rows of the table, and the runs that show them."""
