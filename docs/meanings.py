@@ -50,7 +50,8 @@ RUN_FILE = {
     "run": {
         "name": "name of the run, and of its folder",
         "method": "how the parties learn. horizontal: same columns, trees from sums over all parties. vertical: same "
-        "rows, trees over [all parties' columns](../explanation/vertical.md). hybrid: the active party's rows, of which "
+        "rows, trees over [all parties' columns](../explanation/vertical.md). hybrid: the active "
+        "party's rows, of which "
         "each passive party [has some](../explanation/hybrid.md). bagging, sequential: whole "
         "trees of each party, baselines that protect nothing. alone, pooled: nothing is exchanged; simulations only",
         "active": "of a vertical or hybrid run the party that has the labels and drives",
@@ -92,7 +93,8 @@ RUN_FILE = {
         "fingerprint": "SHA-256 of its certificate; real parties only",
     },
     "validation": {
-        "share": "share of each party's rows that is held out (of a hybrid run the active party's), by a hash of the row's id and [trees] random_state; the "
+        "share": "share of each party's rows that is held out (of a hybrid run the active party's), "
+        "by a hash of the row's id and [trees] random_state; the "
         "metric is followed on them"
     },
     "privacy": {
@@ -118,7 +120,8 @@ RUN_FILE = {
         "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised; without it bytes are "
         "taken to cost nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
-        "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id. Of a hybrid run, private by default: "
+        "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] "
+        "id. Of a hybrid run, private by default: "
         "whether ids are linked without showing them, or (given) shown to each passive party",
         "most_ids": "the most ids that a party may submit to a private alignment, or bring to a hybrid run",
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
