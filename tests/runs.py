@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from asked import Prediction
-from federated import TINY, Federation, params_of, two_class, vertical
+from federated import TINY, Federation, labels, params_of, two_class, values, vertical
 from federated import scattered as scattered_tables
 from hedgerow.agreement.options import Paillier
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.data import partition
+from hedgerow.data.table import Table
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.transports.inproc import InProcess
@@ -39,6 +40,9 @@ RUNS = {
     "sealed": {"method": "sealed"},
     "linked": {"method": "linked"},
     "linked by ids that are shown": {"method": "linked", "private": False},
+    "hybrid": {"method": "hybrid"},
+    "shared": {"method": "hybrid", "protection": "lattice", "shared": True},
+    "shared, unencrypted": {"method": "hybrid", "shared": True},
 }
 MORE = {
     "encrypted by Paillier": {"protection": "paillier", "key_bits": 2048, "opener": "party2", "params": TINY},
@@ -92,6 +96,8 @@ def run(**plan) -> Crossed:
         return _linked(plan.get("private", True))
     if method == "vertical":
         fed = _by_columns(**plan)
+    elif method == "hybrid":
+        fed = _some_rows(**plan)
     else:
         training, validation = partition.hold_out(two_class(5), 0.2)
         follow = plan.pop("follow", method is None)
@@ -133,6 +139,20 @@ def _linked(private) -> Crossed:
         linkage.again()
         linkage.link()
     return Crossed(calls, linkage.plan, None, linkage.heard)
+
+
+def _some_rows(**plan) -> Federation:
+    """Payments, and three banks that each have some of the accounts."""
+    X, signal = values(300, 3)
+    ids = np.array([f"account {i}" for i in np.random.default_rng(0).integers(0, 60, 300)])
+    own = Table.of(X, labels("two", signal), ids=ids, repeated_ids=True)
+    accounts = [f"account {i}" for i in range(50)]
+    known, _ = values(50, 3, 1)
+    names = [f"c{i}" for i in range(3)]
+    banks = {f"bank{i}": Table.of(known[i::3], names=names, ids=accounts[i::3]) for i in range(3)}
+    return Federation(
+        {"network": own, **banks}, **{"protection": "plain", "active": "network", "levels": "JJJ", **plan}
+    )
 
 
 def _by_columns(constant=None, scattered=False, **plan) -> Federation:

@@ -34,7 +34,7 @@ def cancer():
 
 # Wrong options
 
-FEDERATION = "federation must be Horizontal(), Vertical() or WholeTrees() (None for one table); it is "
+FEDERATION = "federation must be Horizontal(), Vertical(), Hybrid() or WholeTrees() (None for one table); it is "
 OF_ROWS = "privacy must be SecureAggregation(), Lattice(), Paillier() or NoPrivacy(i_accept_disclosure=True); it is "
 OF_COLUMNS = "privacy must be Lattice(), Paillier() or NoPrivacy(i_accept_disclosure=True); it is "
 METRICS = "auc, error, logloss, mae, merror, mlogloss, mphe, poisson-nloglik, rmse, tweedie-nloglik"

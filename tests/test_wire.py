@@ -21,6 +21,7 @@ from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
 from linked import small
+from runs import run
 from sealed import Sealed
 
 MOST = 1 << 26
@@ -60,6 +61,9 @@ def real_frames():
     hidden_ids.link()
     shown_ids.link()
     found |= {one.kind: one for one in (*shown_ids.heard, *hidden_ids.heard)}
+    found |= {
+        one.kind: one for one in run(method="hybrid", shared=True).heard if isinstance(one.message, m.ShareColumns)
+    }
     return {one.kind: one for one in (*scored.heard, *asked.heard, *fed.heard)} | found
 
 

@@ -37,6 +37,9 @@ def every_request():
     heard |= {m.BeginScores: m.BeginScores(b"", (), (), b""), m.AskScores: m.AskScores(0, ("one",), False, (), (), b"")}
     heard |= {m.BeginLink: m.BeginLink(False, 1, b""), m.LinkIds: m.LinkIds(False, 0, np.zeros(32, np.uint8))}
     heard |= {m.ShowIds: m.ShowIds(False, 0, ("one",)), m.LinkCounts: m.LinkCounts(False, np.ones(1, np.uint32))}
+    none = np.empty(0, np.float32)
+    cuts = (none, np.zeros(1, np.int64), np.empty(0, np.bool_))
+    heard |= {m.ShareColumns: m.ShareColumns(b"", b"", *cuts, False)}
     assert set(heard) == set(m.REQUESTS)
     return heard
 

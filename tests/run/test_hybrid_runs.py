@@ -228,3 +228,37 @@ def test_the_command_says_who_sees_what_and_what_it_costs(tmp_path):
     assert "model:" in trained_.output
     assert load_model(tmp_path / "runs/payments/model.json").ownership.active == "network"
     assert read_run_file(tmp_path / "run.toml").method.links
+
+
+def test_banks_with_the_same_columns_share_a_subtree(tmp_path):
+    payments(tmp_path)
+    model = shared_model(tmp_path, WHOLE + PLAIN)
+    assert [column.name for column in model.columns] == ["amount", "hour", "age", "risk"]
+    assert model.ownership.sharing == BANKS
+
+
+def shared_model(where, text):
+    """Of a run whose banks share their columns."""
+    trained(where, text + "shared = true\n", folder=where / "run")
+    return load_model(where / "run" / "model.json")
+
+
+def test_sharing_needs_three_banks_or_consent_to_two(tmp_path):
+    payments(tmp_path)
+    two = RUN + parties_of(("network", "bank1", "bank2")) + PLAIN
+    with pytest.raises(ParameterError, match="take at least 3, or accept two with allow_two"):
+        shared_model(tmp_path, two)
+    assert shared_model(tmp_path, two + "allow_two = true\n").ownership.sharing == ("bank1", "bank2")
+
+
+def test_banks_with_other_columns_do_not_share(tmp_path):
+    payments(tmp_path)
+    rewritten(tmp_path / "bank2.csv", lambda rows: [["account", "age", "odd"], *rows[1:]])
+    with pytest.raises(DataError, match="is not at every passive party"):
+        trained(tmp_path, WHOLE + PLAIN + "shared = true\n")
+
+
+def test_shared_is_for_hybrid_runs(tmp_path):
+    text = WHOLE.replace('method = "hybrid"', 'method = "vertical"') + "[privacy]\nshared = true\n"
+    with pytest.raises(ParameterError, match="shared does not go with method vertical"):
+        read(tmp_path, text)

@@ -40,6 +40,7 @@ def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_s
     crossed = {one.kind for one in heard_in(**RUNS[name])}
     expected = {
         "plain": {"PlainSums"},
+        "shared, unencrypted": {"PlainSums"},
         "local cuts": {"LocalCuts"},
         "bagging": {"OwnTrees"},
         "sequential": {"OwnTrees"},

@@ -13,7 +13,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.unencrypted.cipher import Unencrypted
 from hedgerow.protocols.vertical import hidden_active, passive_table
-from hedgerow.protocols.vertical import train as vertical_run
+from hedgerow.protocols.vertical import talk as vertical_talk
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 
@@ -119,7 +119,7 @@ def test_nobody_can_read_who_is_at_a_node(monkeypatch):
 
 def test_without_encryption_one_could(monkeypatch):
     """The sabotage: the same search finds them."""
-    for place in (vertical_run, passive_table):
+    for place in (vertical_talk, passive_table):
         monkeypatch.setattr(place, "cipher_of", lambda _: Unencrypted())
     fed, needles = members_of(monkeypatch)
     assert [needle for needle in needles if any(needle in one.frame for one in fed.heard)]

@@ -29,6 +29,7 @@ ROWS = {
     "sealed prediction": ["sealed", "sealed by Paillier"],
     ALIGNED: [],
     "linkage of rows": ["linked", "linked by ids that are shown"],
+    "hybrid, shared columns": ["shared", "shared, unencrypted"],
     "names of columns": ["private names"],
 }
 """The rows of the table, and the runs that show them."""
@@ -37,6 +38,7 @@ REFERRED = {
     '`cut_points = "local"`': ["horizontal, masked"],
     "names of columns": [ALIGNED, "horizontal, masked"],
     "vertical": [ALIGNED],
+    "hybrid, shared columns": ["linkage of rows"],
     "vertical, hidden rows": [ALIGNED],
 }
 """Rows that a row speaks of, or whose messages a run of it has, too."""

@@ -81,6 +81,8 @@ EACH_PASSIVE = Role("each passive party, its own")
 EVERY_SPLITTABLE = Role("every passive party with columns that can be cut", alike=True)
 EVERY_DRAWN = Role("every passive party drawn for the tree", alike=True)
 """And with columns that can be cut."""
+EACH_DRAWN = Role("every passive party drawn for the tree, in a hybrid run its own")
+"""The same to all where all have the same rows."""
 OWNER = Role("owner of the cuts")
 LIST_HOLDER = Role("holder of the list")
 """In an alignment: its owner at first, then whoever blinded it last."""
@@ -520,7 +522,7 @@ class CommonColumns(Answer, frozen=True, tag=46):
     columns: Annotated[tuple[Column, ...], clear("names, kinds and categories of the columns that all parties have")]
 
 
-@message(by=ACTIVE, to=EVERY_PASSIVE)
+@message(by=ACTIVE, to=EACH_PASSIVE)
 class AskColumns(Request, frozen=True, tag=13):
     """How many bins the columns have; nothing of what is in them."""
 
@@ -570,7 +572,7 @@ class Moves(msgspec.Struct, frozen=True, array_like=True, eq=False):
     """A bit for every row at these nodes, in order."""
 
 
-@message(by=ACTIVE, to=EVERY_DRAWN)
+@message(by=ACTIVE, to=EACH_DRAWN)
 class AskSealedSums(Request, frozen=True, tag=15):
     """Move the rows, then add up the sealed gradients per bin at these nodes."""
 
@@ -608,7 +610,7 @@ class AskSides(Request, frozen=True, tag=16):
     cuts: Annotated[CutList, clear("chosen cuts of the party's own columns, by number")]
 
 
-@message(by=OWNER, to=ACTIVE, then=EVERY_DRAWN)
+@message(by=OWNER, to=ACTIVE, then=EACH_DRAWN)
 class Sides(Answer, frozen=True, tag=16):
     """Which rows go left at the chosen cuts."""
 

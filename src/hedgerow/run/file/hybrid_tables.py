@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.data.hybrid_partition import pooled
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.model import dense
@@ -43,8 +44,10 @@ def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
     return {name: table if name == active else _linked(table, ids) for name, table in tables.items()}
 
 
-def joined(tables: Mapping[str, Table], active: str) -> Table:
-    """The columns of all parties in one table of the active party's rows."""
+def joined(tables: Mapping[str, Table], active: str, shared: bool = False) -> Table:
+    """The columns of all parties in one table of the active party's rows; those that passive parties share, once."""
+    if shared:
+        return pooled(tables[active], {name: table for name, table in tables.items() if name != active})
     return side_by_side(same_rows(tables, active), active)
 
 

@@ -70,6 +70,7 @@ def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertic
         hidden_rows=section.flag("hidden_rows"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+        **({name: section.flag(name) for name in ("shared", "allow_two")} if kind is Hybrid else {}),
     )
 
 
@@ -192,7 +193,7 @@ def _check_by_columns(sections: Sections, method: str) -> None:
         raise privacy.wrong("protection", f'= "masked" is for sums over rows of several parties; method {method} has '
                                           '"lattice", "paillier" and "plain".')  # fmt: skip
     no_use = f"does not go with method {method},"
-    by_rows = ("allow_two", "cut_points", "columns", "column_names", "allow_few_columns")
+    by_rows = ("cut_points", "columns", "column_names", "allow_few_columns")
     privacy.refuse(*by_rows, why=f"{no_use} in which the parties have different columns")
     privacy.refuse("opener", why=f"{no_use} in which the active party opens the sums")
     if "partition" not in sections:
@@ -202,6 +203,8 @@ def _check_by_columns(sections: Sections, method: str) -> None:
 def _check_vertical(sections: Sections) -> None:
     why = "does not go with method vertical, whose table is cut by columns"
     sections.section("partition").refuse("how", "alpha", "noise", why=why)
+    why = "does not go with method vertical, in which the parties have different columns"
+    sections.section("privacy").refuse("allow_two", "shared", why=why)
     _check_align(sections.section("privacy"), sections.section("data"), "partition" in sections)
 
 
@@ -256,6 +259,7 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
     privacy, no_use = sections.section("privacy"), f"does not go with method {method},"
     privacy.refuse("align", "most_ids", why=f"{no_use} in which the parties have rows of their own")
     privacy.refuse("hidden_rows", why="is for method vertical, whose nodes passive parties see")
+    privacy.refuse("shared", why="is for method hybrid, whose passive parties may have the same columns")
     protection = privacy.given.get("protection")
     if method in WHOLE_TREES:
         if protection in ENCRYPTION:

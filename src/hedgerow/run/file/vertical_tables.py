@@ -37,7 +37,8 @@ def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
         if entry.data is not None
     }
     _check_categories(run.data, [pair[0] for pair in pairs.values()])
-    shared = {name for name, n in Counter(name for own, _ in pairs.values() for name in own.names).items() if n > 1}
+    times = Counter(name for own, _ in pairs.values() for name in own.names)
+    shared = set() if run.method.shares else {name for name, n in times.items() if n > 1}
     if shared:
         notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(shared))}.")
     return {party: (named(own, party, shared), named(valid, party, shared)) for party, (own, valid) in pairs.items()}

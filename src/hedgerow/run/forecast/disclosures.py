@@ -57,6 +57,10 @@ def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
     ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
+    if plan.method.shares:
+        counted = m.PlainSums if plan.method.plain else m.MaskedSums
+        columns = (m.Agree, m.AskCounts, counted, m.ShareColumns)
+        return (*joining, *ids, *columns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
     if plan.method.hidden_rows:
         level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides)
     return (*joining, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
@@ -160,8 +164,7 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
-    yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
-    yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
+    yield from _of_numbers(plan)
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
@@ -188,6 +191,14 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     yield "Everybody sees sizes and times of messages."
 
 
+def _of_numbers(plan: Plan) -> Iterator[str]:
+    if plan.method.shares:
+        yield "Passive parties tell each other the names, kinds and categories of their columns, and share cut points."
+        return
+    yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
+    yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
+
+
 def _of_ids(plan: Plan) -> Iterator[str]:
     yield "Everybody learns how many rows each party has, and which of its own rows all parties have."
     if len(plan.members) > 2:
@@ -203,6 +214,8 @@ def _of_links(plan: Plan) -> Iterator[str]:
     if plan.method.shows_ids:
         yield f"Passive parties read all ids of {own}."
     yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
+    if plan.method.shares:
+        yield f"{own} opens sums over all passive parties; if it colludes with all but one, it can compute that one's."
     most = plan.vertical.most_ids
     yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them the other side has."
 
