@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from federated import Federation, labels, params_of, pooled_model, same, values
+from federated import Federation, Lossy, labels, params_of, pooled_model, same, step, values
 from hedgerow.agreement.plan import Goal
+from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.holders import holder_of
 from hedgerow.data.table import Table
@@ -168,6 +169,21 @@ def test_shared_under_encryption_it_is_the_same(protection):
     one = hybrid(merged, params, levels="AJJ").whole()
     several = hybrid(split, params, protection=protection, shared=True, levels="AJJ", key_bits=2048).whole()
     assert several.forest == one.forest
+
+
+def test_a_bank_that_is_lost_and_comes_back_changes_nothing():
+    split, _ = banks_of()
+    params = params_of(max_depth=DEPTH)
+    fed, lost = hybrid(split, params, **SHARED), []
+
+    def lose(name, request):
+        first = name == "bank2" and step(m.AskSealedSums, 1, 1)(request) and not lost
+        lost.extend([name] * first)
+        return first
+
+    whole = fed.whole(transport=Lossy(fed, lose))
+    assert lost
+    assert whole.forest == hybrid(split, params, **SHARED).whole().forest
 
 
 def test_rows_of_a_shared_model_are_predicted_as_in_one_table():

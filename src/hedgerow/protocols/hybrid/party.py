@@ -49,7 +49,7 @@ class HybridParty(VerticalParty):
         return {
             **table,
             m.Agree: partial(self._agree, attempt),
-            m.AskCounts: partial(self._counts, attempt, said.digest()),
+            m.AskCounts: partial(self._counts, attempt, pads),
             m.ShareColumns: partial(self._share, pads),
             m.BeginSealed: partial(self._begin_sums, pads),
         }
@@ -72,18 +72,19 @@ class HybridParty(VerticalParty):
         if {column.name for column in request.columns} != {column.name for column in attempt.facts.columns}:
             raise ProtocolError("The columns that the active party agreed on are not those of this party.")
         self.journal.settle(AGREED, frame.sha256)
+        self.journal.begin(frame.sha256)
         self.agreed = request.columns
         return m.Done()
 
-    def _counts(self, attempt: Attempt, said: bytes, request: m.AskCounts, frame: Frame) -> m.Answer:
+    def _counts(self, attempt: Attempt, pads: StepPads, request: m.AskCounts, frame: Frame) -> m.Answer:
         """What becomes known: own linked rows per prefix, in the sum over all passive parties."""
         own = self.tables[0]
-        if self.rows is not None and self.rows.run.begun is not None:
+        if pads.begun:
             raise ProtocolError("The active party asks for counts after the trees have begun.")
         if len(request.column) and int(request.column.max()) >= own.n_columns:
             raise ProtocolError("Counts were asked for of a column that is not there.")
         if self._counted is None:
-            self._counted = OwnCounts(self.context, attempt, said, own)
+            self._counted = OwnCounts(self.context, attempt, pads.said, own)
         return self._counted.answer(request, frame)
 
     def _share(self, pads: StepPads, request: m.ShareColumns, _: Frame) -> m.Done:
