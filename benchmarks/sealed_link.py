@@ -32,12 +32,10 @@ QUICK = FULL
 LINK = Link(0.02, 100.0)
 ROWS, FEWER_ROWS = (1, 16, 64, 256, 1024, 4096), (1, 16, 64, 1024)
 BARRED = (1, 16)
-SERIAL_UP_TO = 16
-"""Rows up to which trees are asked about one by one: that takes seconds, whatever their number."""
 TURNS, FEWER_TURNS = 9, 5
 
 BESIDE_BATCHED = RatioAndGoal(0.5, 0.1)
-BESIDE_SERIAL = RatioAtMost(0.05)
+OF_SERIAL = 0.05
 SHEET = "link, 20 ms and 100 Mbit/s, joined"
 
 
@@ -74,7 +72,7 @@ def lines_of(data: DataSet, request: Request) -> Iterator[Line]:
     split = data.load()
     trained = Trained.of(split.X_train, split.y_train, request.settings.threads)
     rows, numbers = dealt(split.X_test), FEWER_ROWS if request.quick else ROWS
-    ratios = {}
+    beside_batched, beside_serial = {}, {}
     with tempfile.TemporaryDirectory(prefix="hedgerow-benchmark-") as folder, Running() as running:
         place = SealedPlace(Path(folder), trained.model, rows, request.settings.threads)
         one, other = (place.run_file(name, running, LINK) for name in ("sealed", "interactive"))
@@ -85,24 +83,25 @@ def lines_of(data: DataSet, request: Request) -> Iterator[Line]:
             for contender in joined.contenders(first(rows, 1)).values():
                 contender()
             for n in numbers:
-                line, *more = compared(data, joined, first(rows, n), FEWER_TURNS if request.quick else TURNS)
-                ratios[n] = line.ratio or 0.0
-                yield from (line, *more)
-    yield crossing(data, ratios)
+                lines = list(compared(data, joined, first(rows, n), FEWER_TURNS if request.quick else TURNS))
+                beside_batched[n], beside_serial[n] = (line.ratio or 0.0 for line in lines[:2])
+                yield from lines
+    yield crossing(data, "batched is faster", beside_batched)
+    yield crossing(data, f"sealed takes more than {OF_SERIAL} of one by one", beside_serial, OF_SERIAL)
     yield bytes_a_row(data, trained, first(rows, max(numbers)))
 
 
 def compared(data: DataSet, joined: Joined, rows: Rows, turns: int) -> Iterator[Line]:
-    """The same rows in both ways, and if they are few, tree by tree too."""
+    """The same rows in both ways, and once tree by tree, which takes seconds."""
     n = next(iter(rows.values())).n_rows
     told = f"{n} row{'s' if n > 1 else ''}"
     taken = take_turns(joined.contenders(rows), turns)
     sealed, batched = taken["sealed"], taken["batched"]
     bar = BESIDE_BATCHED if n in BARRED else None
     yield line_of(data, f"{told}, sealed / batched, s", sealed, batched, bar)
-    if n <= SERIAL_UP_TO:
-        serial = turn(partial(joined.by_ways, rows, 1))
-        yield line_of(data, f"{told}, sealed / one by one, s", sealed, serial, BESIDE_SERIAL)
+    serial = turn(partial(joined.by_ways, rows, 1))
+    barred = RatioAtMost(OF_SERIAL) if n in BARRED else None
+    yield line_of(data, f"{told}, sealed / one by one, s", sealed, serial, barred)
     largest = float(np.abs(sealed.made - batched.made).max())
     right = WithinSteps(largest, joined.trained.error)
     figures: dict[str, Figure] = {"sealed": largest, "interactive": None, "ratio": None, "bar": str(right)}
@@ -118,10 +117,10 @@ def line_of(data: DataSet, name: str, ours: Taken, theirs: Taken, bar: RatioAndG
     return Line(name, data.origin, ours.seconds, theirs.seconds, bar, sheet=SHEET, figures=figures)
 
 
-def crossing(data: DataSet, ratios: Mapping[int, float]) -> Line:
-    """From how many rows on it is faster to ask for ways; between measured numbers, logarithms lie on a line."""
-    found = crossed(ratios)
-    told = f"{data.name}: rows from which batched is faster"
+def crossing(data: DataSet, what: str, ratios: Mapping[int, float], level: float = 1.0) -> Line:
+    """From how many rows on the ratio is above a level; between measured numbers, logarithms lie on a line."""
+    found = crossed({n: ratio / level for n, ratio in ratios.items()})
+    told = f"{data.name}: rows from which {what}"
     name = told if found is not None else f"{told}: more than {max(ratios)}"
     figures: dict[str, Figure] = {"sealed": found and round(found), "interactive": None, "ratio": None, "bar": ""}
     return Line(name, data.origin, found or float(max(ratios)), sheet=SHEET, figures=figures)

@@ -225,6 +225,7 @@ def test_real_processes_over_a_link_have_right_scores_and_bars(monkeypatch):
     }
     assert [line.ok for name, line in lines.items() if "error" in name] == [True, True]
     assert any("rows from which batched is faster" in name for name in lines)
+    assert any("rows from which sealed takes more than 0.05 of one by one" in name for name in lines)
 
 
 def test_a_service_answers_all_clients_and_keeps_its_memory(monkeypatch):
