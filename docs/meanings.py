@@ -125,8 +125,9 @@ RUN_FILE = {
         "column_names": "names of columns of a horizontal run. open: the driver is told all of them. private: a name "
         "that not all parties have stays [unknown to the others](../explanation/horizontal.md); needs columns = shared "
         "and on_loss = wait",
-        "shared": "of a hybrid run whose passive parties have the same columns: one subtree for all of them, from the "
-        "[total of their sums](../explanation/hybrid.md) only; at least three, or two with allow_two",
+        "shared": "of a hybrid run, which passive parties have the same columns: one subtree for all of them, from the "
+        "[total of their sums](../explanation/hybrid.md) only; at least three, or two with allow_two. true: all of "
+        "them, the default where there are three. Lists of names: each list by itself",
         "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
         "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
         "hybrid run `A` in the first half, or one more, and `J` in the others",
@@ -188,7 +189,7 @@ RUN_FILE_LIMITS = {
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
     "privacy.hidden_rows": "true or false",
-    "privacy.shared": "true or false",
+    "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",

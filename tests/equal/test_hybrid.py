@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from federated import Federation, Lossy, labels, params_of, pooled_model, same, step, values
+from hedgerow import GBDTClassifier, Hybrid
 from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
 from hedgerow.data import partition
@@ -160,6 +161,66 @@ def test_shared_by_banks_that_split_the_rows_it_is_the_forest_of_one_bank(kind, 
     several = hybrid(split, params, goal, **SHARED).whole()
     assert several.forest == one.forest
     assert (one.forest.columns >= 3).sum() > 2
+
+
+@pytest.mark.parametrize("protection", ["plain", "lattice"])
+def test_two_groups_and_a_bank_of_its_own_grow_the_forest_of_three_banks(protection):
+    """Banks 0 to 2 share their columns, banks 3 to 4 other ones, bank 5 has some that nobody else has."""
+    rng = np.random.default_rng(2)
+    split, merged = banks_of(n_banks=3, n=300, covered=0.8)
+    more, alone = accounts(rng, 60, 2, 20), accounts(rng, 50, 1, 10)
+    risky = {one: row[0] > 0 for one, row in zip(more.ids.tolist(), np.asarray(more.values), strict=True)}
+    own = split["network"]
+    own = replace(own, labels=np.array([risky.get(i, old) for i, old in zip(own.ids, own.labels, strict=True)], int))
+    split, merged = {**split, "network": own}, {**merged, "network": own}
+    halves = {"bank3": more.take(np.arange(25)), "bank4": more.take(np.arange(25, 60))}
+    params = params_of(max_depth=3, n_estimators=3)
+    groups = (("bank0", "bank1", "bank2"), ("bank3", "bank4"))
+    several = hybrid(
+        {**split, **halves, "bank5": alone}, params, protection=protection, levels="AJJ", shared=groups, allow_two=True
+    )
+    one = hybrid({**merged, "bank3": more, "bank5": alone}, params, levels="AJJ").whole()
+    found = several.whole()
+    assert found.forest == one.forest
+    assert found.ownership.groups == groups
+    cut = set(found.forest.columns.tolist())
+    assert cut & {3, 4, 5}
+    assert cut & {6, 7}
+    assert {heard.receiver for heard in several.of("AskColumns")} == {"bank5"}
+    assert {heard.receiver: heard.message.together > 0 for heard in several.of("BeginSealed")} == {
+        name: name != "bank5" for name in several.plan.answering
+    }
+
+
+def test_in_one_process_parties_with_the_same_columns_share_them_by_default():
+    split, _ = banks_of(n_banks=4)
+    alone = accounts(np.random.default_rng(2), 30, 1, 10)
+    model = GBDTClassifier(2, max_depth=3, federation=Hybrid()).fit({**split, "shop": alone}).model_
+    assert model.ownership.groups == (("bank0", "bank1", "bank2", "bank3"),)
+    apart = GBDTClassifier(2, max_depth=3, federation=Hybrid(shared=False)).fit({**split, "shop": alone}).model_
+    assert apart.ownership.groups == ()
+
+
+@pytest.mark.parametrize("protection", ["plain", "lattice"])
+def test_a_bank_of_a_group_may_have_none_of_the_rows(protection):
+    split, merged = banks_of(n_banks=3, n=200, n_accounts=40)
+    stranger = replace(accounts(np.random.default_rng(5), 20, 3, 5000), columns=split["bank0"].columns)
+    params = params_of(max_depth=3, n_estimators=2)
+    one = hybrid(merged, params, levels="AJJ").whole()
+    several = hybrid({**split, "bank3": stranger}, params, protection=protection, shared=True, levels="AJJ").whole()
+    assert several.forest == one.forest
+
+
+@pytest.mark.parametrize(("groups", "sentence"), [
+    ((("bank0", "bank1", "network"),), "shared names 'network', which is no passive party"),
+    ((("bank0", "bank1", "bank2"), ("bank2", "bank3", "bank1")), "shared names a party twice"),
+    ((("bank0", "bank1"), ("bank2", "bank3")), "accept two with allow_two"),
+    ((("bank0",), ("bank1", "bank2", "bank3")), "Sums over 1 passive party would show one party's"),
+])  # fmt: skip
+def test_groups_that_cannot_be_are_refused(groups, sentence):
+    split, _ = banks_of()
+    with pytest.raises(ParameterError, match=sentence):
+        hybrid(split, params_of(max_depth=DEPTH), levels="AJJJ", shared=groups)
 
 
 @pytest.mark.parametrize("protection", ["lattice", "paillier"])

@@ -234,7 +234,7 @@ def test_banks_with_the_same_columns_share_a_subtree(tmp_path):
     payments(tmp_path)
     model = shared_model(tmp_path, WHOLE + PLAIN)
     assert [column.name for column in model.columns] == ["amount", "hour", "age", "risk"]
-    assert model.ownership.sharing == BANKS
+    assert model.ownership.groups == (BANKS,)
 
 
 def shared_model(where, text):
@@ -248,7 +248,7 @@ def test_sharing_needs_three_banks_or_consent_to_two(tmp_path):
     two = RUN + parties_of(("network", "bank1", "bank2")) + PLAIN
     with pytest.raises(ParameterError, match="take at least 3, or accept two with allow_two"):
         shared_model(tmp_path, two)
-    assert shared_model(tmp_path, two + "allow_two = true\n").ownership.sharing == ("bank1", "bank2")
+    assert shared_model(tmp_path, two + "allow_two = true\n").ownership.groups == (("bank1", "bank2"),)
 
 
 def test_banks_with_other_columns_do_not_share(tmp_path):

@@ -135,8 +135,8 @@ def test_other_values_change_nothing_before_the_counts():
 def test_a_party_that_leaks_in_a_clear_field_is_noticed(monkeypatch):
     """The sabotage: the number of positive labels in a column's name."""
 
-    def leaking(plan, policy, own, valid):
-        facts = own_facts(plan, policy, own, valid)
+    def leaking(plan, name, policy, own, valid):
+        facts = own_facts(plan, name, policy, own, valid)
         marked = replace(facts.columns[0], name=f"f0 {int(own.labels.sum())}")
         return msgspec.structs.replace(facts, columns=(*facts.columns, marked))
 

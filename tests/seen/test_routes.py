@@ -49,7 +49,7 @@ class Transcript:
         }
         self.splittable = (
             set(self.plan.answering)
-            if self.plan.method.shares
+            if self.plan.groups
             else {name for name, own in described.items() if (own.n_values + own.has_missing > 1).any()}
         )
 
@@ -121,8 +121,7 @@ def wrong_receivers(seen, number, to):
 def wrong_owner(seen, name, request):
     if isinstance(request, m.AskSides):
         cuts = request.cuts
-        sharing = seen.model.ownership.sharing
-        owner = sharing[0] if name in sharing else name
+        owner = (seen.plan.group_of(name) or (name,))[0]
         own = seen.owners[seen.model.forest.roots[request.round + cuts.tree] + cuts.node] == owner
         return "" if own.all() else "another's cut"
     if isinstance(request, m.AskWays):

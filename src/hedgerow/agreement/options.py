@@ -118,6 +118,10 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         """Whether passive parties have the same columns, and only the total of their sums is opened."""
         return False
 
+    def groups(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002  # of whomever
+        """Passive parties that share their columns, group by group."""
+        return ()
+
     @property
     def shows_ids(self) -> bool:
         """Whether the active party shows its ids to those that it is linked with."""
@@ -411,13 +415,16 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     known to several passive parties or to none; where a party's column is cut, rows that it lacks go the learnt default
     way. `align` says whether ids are linked by private set intersection ("private", the default) or shown to each
     passive party ("given"). Without `levels` the first half of a tree's levels, or one more, are the active party's,
-    and at the others all columns compete ("AAAAJJJ"). With `shared` the passive parties have the same columns, agree on
-    cut points from masked counts, and only the total of their sums is ever opened; that takes three of them, or
-    `allow_two`, because the active party together with all but one reads the sums of the last.
+    and at the others all columns compete ("AAAAJJJ").
+
+    Passive parties that share their columns agree on cut points from masked counts, grow one subtree, and only the
+    total of their sums is ever opened; that takes three of them, or `allow_two`, because the active party together with
+    all but one reads the sums of the last. `shared` says who does: True, all; False, nobody; or groups of names. None:
+    in one process those whose columns have the same names, else all where there are three passive parties.
     """
 
     align: Align | None = "private"
-    shared: bool = False
+    shared: bool | tuple[tuple[str, ...], ...] | None = None
     allow_two: bool = False
 
     @property
@@ -433,6 +440,12 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     @property
     def shares(self) -> bool:
         """As `shared` says."""
+        return bool(self.shared)
+
+    def groups(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Passive parties that share their columns, group by group."""
+        if isinstance(self.shared, bool) or self.shared is None:
+            return (tuple(passive),) if self.shared else ()
         return self.shared
 
     @property
@@ -447,6 +460,15 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         passive = max(1, max_depth // 2)
         return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
 
+    def sharing(self, alike: Sequence[Sequence[str]]) -> "Hybrid":
+        """The same where it is said who shares columns: unless it was, each of these groups that is large enough."""
+        if self.shared is not None:
+            return self
+        fewest = 2 if self.allow_two else FEWEST_MASKED
+        changes = self.party_share < 1 or self.goes_on
+        groups = () if changes else tuple(tuple(group) for group in alike if len(group) >= fewest)
+        return msgspec.structs.replace(self, shared=groups or False)
+
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other, and what needs rows that all have."""
         if self.hidden_rows:
@@ -457,13 +479,19 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
             )
         super().check(plan)
         if self.shared:
-            self._check_shared(len(plan.answering))
+            self._check_shared(plan.answering)
 
-    def _check_shared(self, n_passive: int) -> None:
-        if n_passive < 2 or (n_passive == 2 and not self.allow_two):
+    def _check_shared(self, passive: Sequence[str]) -> None:
+        names = [name for group in self.groups(passive) for name in group]
+        if strange := sorted(set(names) - set(passive)):
+            raise ParameterError(f"shared names {strange[0]!r}, which is no passive party; name passive ones.")
+        if len(set(names)) < len(names):
+            raise ParameterError("shared names a party twice; each shares its columns with one group.")
+        n = min(map(len, self.groups(passive)))
+        if n < 2 or (n == 2 and not self.allow_two):
             raise ParameterError(
-                f"Sums over {n_passive} passive parties would show one party's; with shared take at least "
-                f"{FEWEST_MASKED}, or accept two with allow_two."
+                f"Sums over {n} passive part{'y' if n == 1 else 'ies'} would show one party's; with shared take at "
+                f"least {FEWEST_MASKED}, or accept two with allow_two."
             )
         if self.party_share < 1 or self.goes_on:
             raise ParameterError(

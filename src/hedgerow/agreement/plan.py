@@ -117,6 +117,15 @@ class Plan:
         """The parties that are asked: all, but for the active one of a vertical run, which asks."""
         return tuple(name for name in self.names if name != self.active)
 
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Passive parties that share their columns, group by group: of their sums only the group's total is opened."""
+        return self.method.groups(self.answering)
+
+    def group_of(self, party: str) -> tuple[str, ...]:
+        """Those that a party shares its columns with, itself among them; nobody, if it has columns of its own."""
+        return next((group for group in self.groups if party in group), ())
+
     def drawn(self, present: int) -> int:
         """How many of the present parties take part in a tree."""
         return max(1, round(self.method.party_share * present))

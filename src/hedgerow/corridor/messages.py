@@ -558,7 +558,7 @@ class BeginSealed(Request, frozen=True, tag=14):
     columns: Annotated[int, clear("columns of the party with most of them")]
     run_sums: Annotated[int, clear("sums that the whole run opens")]
     together: Annotated[
-        int, clear("linked rows of all passive parties, whose sums are opened in total only; 0: not")
+        int, clear("linked rows of all that share these columns, whose sums are opened in total only; 0: not")
     ] = 0
 
 

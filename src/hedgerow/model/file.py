@@ -92,7 +92,7 @@ def encoded(model: Model) -> bytes:
 
 def _ownership(own: Ownership) -> dict[str, Any]:
     """As it was written before parties could have the same columns, where none have."""
-    return {name: value for name, value in asdict(own).items() if value or name != "sharing"}
+    return {name: value for name, value in asdict(own).items() if value or name != "groups"}
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -176,7 +176,7 @@ def _check_ownership(model: Model) -> None:
     alone = {party for party, _ in own.columns} - {own.active}
     if own.active not in own.parties or len(set(own.parties)) != len(own.parties):
         raise ModelError("its parties are not as they can be")
-    if own.sharing and (own.sharing[0] not in alone or len(own.sharing) < 2):
+    if any(len(group) < 2 or group[0] not in alone for group in own.groups):
         raise ModelError("its parties are not as they can be")
     if min(numbers) < 0 or sum(numbers) != len(model.columns):
         raise ModelError("the columns of its parties are not those of the model")

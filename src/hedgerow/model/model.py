@@ -32,18 +32,18 @@ class Ownership:
     """Parties in the order of the columns, each with how many it has."""
     whole: bool = False
     """Whether the thresholds of all parties are in the model, as where all of them live in one process."""
-    sharing: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
     """Passive parties of a hybrid model that have the same columns for rows of their own; the first is in `columns`."""
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """The parties, in the order of the columns."""
-        return (*(party for party, _ in self.columns), *self.sharing[1:])
+        """The parties, in the order of the columns; behind them those that have the columns of one of these."""
+        return (*(party for party, _ in self.columns), *(party for group in self.groups for party in group[1:]))
 
     def span(self, party: str) -> tuple[int, int]:
         """A party's columns: from this number up to that one."""
         first = 0
-        owner = self.sharing[0] if party in self.sharing else party
+        owner = next((group[0] for group in self.groups if party in group), party)
         for name, n in self.columns:
             if name == owner:
                 return first, first + n

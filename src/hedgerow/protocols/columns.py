@@ -162,21 +162,22 @@ def same_columns(said: Mapping[str, Facts]) -> tuple[Column, ...]:
         if (strange := sorted(names ^ merged.keys())) and merged:
             raise DataError(
                 f"Column {strange[0]!r} is not at every passive party ({party!r} differs); parties that share their "
-                "columns have the same, so leave it out everywhere, or use shared = false."
+                "columns have the same, so leave it out everywhere, name those that have the same, like "
+                'shared = [["a", "b", "c"]], or use shared = false.'
             )
         for column in facts.columns:
             merged[column.name] = _merged(merged.get(column.name, column), column, party)
     return tuple(merged.values())
 
 
-def own_facts(plan: Plan, policy: Policy, own: Table, valid: Table | None) -> Facts:
+def own_facts(plan: Plan, party: str, policy: Policy, own: Table, valid: Table | None) -> Facts:
     """A party's side: what it says of its table; in a vertical run nothing but whether it has validation rows.
 
-    No columns where their names are aligned privately.
+    There it tells its columns if it shares them with other parties. No columns where their names are aligned privately.
     """
     validated = valid is not None and valid.n_rows > 0
     if isinstance(plan.method, Vertical):
-        shown = given(own, policy).columns if plan.method.shares else ()
+        shown = given(own, policy).columns if plan.group_of(party) else ()
         return Facts(shown, (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")

@@ -60,7 +60,7 @@ class Party(Shell[Pending]):
         if self.role is None:
             raise ProtocolError("The driver asks before this party has consented to a plan.")
         secrets, owner, plan = self.member.meet(request), self.owner, self.role.context.plan
-        facts = own_facts(plan, owner.policy, owner.own_table, owner.own_valid)
+        facts = own_facts(plan, owner.name, owner.policy, owner.own_table, owner.own_valid)
         self.role.context.journal.introduce(request.attempt, [key.name for key in request.keys])
         self.table, names = self.joining, plan.names
         present = tuple(sorted(names.index(key.name) for key in request.keys))

@@ -31,21 +31,22 @@ class HybridParty(VerticalParty):
     def __init__(self, context: PartyContext) -> None:
         super().__init__(context)
         self.agreed: tuple[Column, ...] = ()
-        """The columns that all passive parties have, where they share them."""
+        """The columns that others have too, where they share them."""
         self._shaped: Tables | None = None
         self._counted: OwnCounts | None = None
 
     def introduced(self, attempt: Attempt) -> Table[Never]:
         """As in a vertical run; where columns are shared, they are agreed on and not asked about."""
         table: dict[type[m.Request], Handler[Never]] = dict(super().introduced(attempt))
-        if not self.plan.method.shares:
+        if not self.sharing:
             return table
         del table[m.AskColumns]
         self.agreed, self._shaped, self._counted = (), None, None
         said = hashlib.sha256(b"hedgerow shared" + self.plan.digest + attempt.introduced.attempt.to_bytes(8, "little"))
         for key in attempt.introduced.keys:
             said.update(key.name.encode() + b"\0" + key.public_key)
-        pads = StepPads(attempt.number, attempt.pair_secrets, said.digest())
+        secrets = {number: attempt.pair_secrets[number] for number in self.numbers if number != attempt.number}
+        pads = StepPads(attempt.number, secrets, said.digest())
         return {
             **table,
             m.Agree: partial(self._agree, attempt),
@@ -55,9 +56,19 @@ class HybridParty(VerticalParty):
         }
 
     @property
+    def sharing(self) -> tuple[str, ...]:
+        """The parties that share this one's columns, itself among them; nobody, if it has columns of its own."""
+        return self.plan.group_of(self.name)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Their numbers in the plan."""
+        return tuple(number for number, name in enumerate(self.plan.names) if name in self.sharing)
+
+    @property
     def tables(self) -> Tables:
         """The own linked rows, in the shared columns where there are such."""
-        if not self.plan.method.shares:
+        if not self.sharing:
             return super().tables
         if not self.agreed:
             raise ProtocolError("The active party asks before columns are agreed.")
@@ -77,14 +88,14 @@ class HybridParty(VerticalParty):
         return m.Done()
 
     def _counts(self, attempt: Attempt, pads: StepPads, request: m.AskCounts, frame: Frame) -> m.Answer:
-        """What becomes known: own linked rows per prefix, in the sum over all passive parties."""
+        """What becomes known: own linked rows per prefix, in the sum over those that share columns."""
         own = self.tables[0]
         if pads.begun:
             raise ProtocolError("The active party asks for counts after the trees have begun.")
         if len(request.column) and int(request.column.max()) >= own.n_columns:
             raise ProtocolError("Counts were asked for of a column that is not there.")
         if self._counted is None:
-            self._counted = OwnCounts(self.context, attempt, pads.said, own)
+            self._counted = OwnCounts(self.context, attempt, self.numbers, pads.said, own)
         return self._counted.answer(request, frame)
 
     def _share(self, pads: StepPads, request: m.ShareColumns, _: Frame) -> m.Done:

@@ -8,13 +8,19 @@ from hedgerow.protocols.hybrid.shared_columns import shared_columns
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.run import VerticalRun
+from hedgerow.protocols.vertical.schema import all_columns, columns_told
 
 
 class HybridRun(VerticalRun):
     """The active party's way through a hybrid run."""
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:
-        """Everybody's columns: asked of each party, or agreed on by all where they share them."""
-        if not group.plan.method.shares:
-            return super().columns(group, ready, facts)
-        return shared_columns(group, ready, facts, self.links)
+        """Everybody's columns: asked of each party, or agreed on by those that share them."""
+        plan = group.plan
+        alone = [party for party in group.present if not plan.group_of(party)]
+        told = columns_told(group, alone, ready, self.said, self.links)
+        for sharing in plan.groups:
+            among = SummingGroup(group.corridor, plan, sharing, group.deadline)
+            links = {party: self.links[party] for party in sharing}
+            told[sharing[0]] = shared_columns(among, ready, {party: facts[party] for party in sharing}, links)
+        return all_columns(plan, ready, told, self.progress.state.common)

@@ -1,4 +1,4 @@
-"""Columns that all passive parties have: names, kinds and cut points, agreed on as in a horizontal run.
+"""Columns that several passive parties have: names, kinds and cut points, agreed on as in a horizontal run.
 
 The folder has the conversation and who sees what.
 """
@@ -9,27 +9,18 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.corridor.messages import Agree, Done, Facts, NamedColumns, ShareColumns
-from hedgerow.errors import DataError
-from hedgerow.model.prepare import check_constraints
 from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.columns import same_columns
 from hedgerow.protocols.horizontal.cut_points import Counter, grid_by_counts
 from hedgerow.protocols.secure_sum import SummingGroup
-from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.held_rows import LinkedRows, RowsByParty
-from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.trees.bins import Grid
 
 
-def shared_columns(group: SummingGroup, ready: Ready, facts: Mapping[str, Facts], links: RowsByParty) -> AllColumns:
-    """The active party's columns, and those of all passive parties once. What becomes known: see the folder."""
+def shared_columns(group: SummingGroup, ready: Ready, facts: Mapping[str, Facts], links: RowsByParty) -> NamedColumns:
+    """The columns that the parties of this group share. What becomes known: see the folder."""
     columns = same_columns(facts)
-    for party, linked in links.items():
-        if not len(linked.own):
-            raise DataError(
-                f"Party {party!r} has none of the rows, and so no part in sums over all parties; leave it out."
-            )
     group.tell(Agree(columns, (), ""), Done)
     n_rows = sum(len(linked.own) for linked in links.values())
     grid = grid_by_counts(Counter(group), columns, group.plan.params, n_rows)
@@ -37,7 +28,7 @@ def shared_columns(group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]
     if lacks:
         grid = replace(grid, has_missing=np.ones(grid.n_columns, np.bool_))
     group.ask({party: _request(group, ready, linked, grid, lacks) for party, linked in links.items()}, Done)
-    return _joint(group, ready, grid, tuple(column.name for column in columns))
+    return NamedColumns(grid.n_values, grid.has_missing, grid.categorical, tuple(column.name for column in columns))
 
 
 def _request(group: SummingGroup, ready: Ready, linked: LinkedRows, grid: Grid, lacks: bool) -> ShareColumns:
@@ -45,13 +36,3 @@ def _request(group: SummingGroup, ready: Ready, linked: LinkedRows, grid: Grid, 
     valid = None if held_out is None or linked.held_out is None else held_out.take(linked.held_out)
     rows = rows_digest(plan, ready.table.take(linked.own))
     return ShareColumns(rows, rows_digest(plan, valid), grid.cuts, grid.cut_starts, grid.has_missing, lacks)
-
-
-def _joint(group: SummingGroup, ready: Ready, grid: Grid, names: tuple[str, ...]) -> AllColumns:
-    """All columns: of the passive parties the first stands for all, and thresholds are not kept."""
-    plan, first = group.plan, group.present[0]
-    told = {first: NamedColumns(grid.n_values, grid.has_missing, grid.categorical, names)}
-    order = [name for name in plan.names if name in (plan.active, first)]
-    joint = replace(AllColumns.of(plan.active, ready.fixed.grid, told, order), sharing=group.present)
-    check_constraints(plan.params.monotone_constraints, columns_of(joint, ready.columns), "the parties together have")
-    return joint

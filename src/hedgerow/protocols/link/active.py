@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -115,13 +115,13 @@ class Links:
         tell: Tell = silent,
         *,
         private: bool = True,
-        one_each: bool = False,
+        groups: Sequence[Sequence[str]] = (),
         most_ids: int = MOST_IDS,
         keeps: PlaceStore | None = None,
     ) -> None:
-        """With `one_each`, an id that several parties have is linked with one of them, as `data.holders` says."""
+        """An id that several parties of a group have is linked with one of them, as `data.holders` says."""
         self.group, self.threads, self.journal, self.tell, self.keeps = group, threads, journal, tell, keeps
-        self.private, self.one_each, self.most_ids = private, one_each, most_ids
+        self.private, self.groups, self.most_ids = private, groups, most_ids
         self.own = {bool(held_out): row_ids(ids) for held_out, ids in enumerate(own) if ids is not None}
         self.held: dict[tuple[str, bool], NDArray[np.bool_]] = {}
         """Which of the own ids a party has."""
@@ -153,8 +153,8 @@ class Links:
         for name, pair in pairs.items():
             with answer_of(name):
                 linked[name], listed[name] = pair.linked()
-        if self.one_each:
-            linked = self._with_one(held_out, linked)
+        for sharing in self.groups:
+            linked |= self._with_one(held_out, {name: linked[name] for name in sharing if name in linked}, sharing)
         for name, ids in listed.items():
             rows = np.where((ids >= 0) & linked[name][ids], self.own[held_out].counts[ids], 0)
             requests[name] = m.LinkCounts(held_out, rows.astype(np.uint32))
@@ -167,11 +167,13 @@ class Links:
             self._keep(held_out)
         return {name: self.own[held_out].rows_of(self.held[name, held_out]) for name in self.group.present}
 
-    def _with_one(self, held_out: bool, linked: Mapping[str, NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
-        """Each id with one of the parties that have it; those linked before keep theirs."""
+    def _with_one(
+        self, held_out: bool, linked: Mapping[str, NDArray[np.bool_]], sharing: Sequence[str]
+    ) -> dict[str, NDArray[np.bool_]]:
+        """Each id with one of the parties that share columns and have it; those linked before keep theirs."""
         free = np.ones(len(self.own[held_out].ids), np.bool_)
         for (name, which), held in self.held.items():
-            if which == held_out and name not in linked:
+            if which == held_out and name in sharing and name not in linked:
                 free &= ~held
         among = {name: held & free for name, held in linked.items()}
         holder = holder_of(keys_of(self.own[held_out].ids), among)

@@ -49,7 +49,7 @@ class Asking:
     def __init__(self, group: PartyGroup, model: Model) -> None:
         """The group has the parties that are asked; all others count as not knowing any row."""
         own = ownership_of(model)
-        self.group, self.model, self.parties, self.sharing = group, model, own.parties, own.sharing
+        self.group, self.model, self.parties, self.groups = group, model, own.parties, own.groups
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
@@ -63,9 +63,9 @@ class Asking:
         """Which of its owner's cuts a node is."""
         for nodes in self.cuts:
             self.number[nodes] = np.arange(len(nodes))
-        for number in map(own.parties.index, own.sharing[1:]):  # they have the cuts of the first
-            first = own.parties.index(own.sharing[0])
-            self.cuts[number], self.called[number] = self.cuts[first], self.called[first]
+        for first, *others in self._shared_numbers():  # they have the cuts of the first
+            for number in others:
+                self.cuts[number], self.called[number] = self.cuts[first], self.called[first]
         self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
         """How many rows each party turned out not to have."""
 
@@ -100,13 +100,14 @@ class Asking:
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(ids) - int(has.sum())
         speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
-        if self.sharing:
-            numbers = [self.parties.index(party) for party in self.sharing]
-            holder = holder_of(
-                keys, {party: known[number] for party, number in zip(self.sharing, numbers, strict=True)}
-            )
+        for numbers in self._shared_numbers():
+            holder = holder_of(keys, {self.parties[number]: known[number] for number in numbers})
             speakers[numbers[0]] = np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
         return speakers
+
+    def _shared_numbers(self) -> list[list[int]]:
+        """The numbers of parties that share their columns, group by group."""
+        return [[self.parties.index(party) for party in sharing] for sharing in self.groups]
 
     def _places(self, own_values: NDArray[np.float32], speakers: Speakers, trees: Places) -> NDArray[np.int32]:
         """Where rows end in some trees."""

@@ -28,7 +28,7 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
-    if own.sharing:
+    if own.groups:
         raise ModelError(
             "The passive parties of this model share their columns, and sealed prediction is for columns of one party "
             "each; predict without sealed."

@@ -89,16 +89,20 @@ class VerticalRows:
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
-        together = sum(len(self.links[party].own) for party in joint.sharing) * (
-            n_trees if self.cipher.seals_once else 1
-        )
         run_sums = RUN_SUMS * total * self._run_nodes(n_trees)
-        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, run_sums, together)
+        self.begin = m.BeginSealed(done, n_trees, bound, total, columns, run_sums)
         self.opened: list[tuple[str, int, int]] = []
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
         self._sealing: Sealing | None = None
-        self.group.ask(dict.fromkeys(self.groups, self.begin), m.Done)
+        self.begins = {party: self._begin(joint.group_of(party), n_trees) for party in self.groups}
+        """What each party hears of the sizes of the run."""
+        self.group.ask(self.begins, m.Done)
+
+    def _begin(self, sharing: Sequence[str], n_trees: int) -> m.BeginSealed:
+        """For a party that shares its columns with these, if with any, and so has a part in totals over their rows."""
+        rows = sum(len(self.links[party].own) for party in sharing) * (n_trees if self.cipher.seals_once else 1)
+        return msgspec.structs.replace(self.begin, together=max(rows, 1) if sharing else 0)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
@@ -160,7 +164,7 @@ class VerticalRows:
         for party in self.now.asked:
             parts = parts_at(self.now.held.get(party), self.own)
             if id(parts) not in alike:
-                asked = Asked.of(self.begin, parts[0], nodes, self.cipher.seals_once)
+                asked = Asked.of(self.begins[party], parts[0], nodes, self.cipher.seals_once)
                 alike[id(parts)] = asked.plan, self._sealed(party, asked)
             plan, sealed = alike[id(parts)]
             out[party] = Step(self._request(party, nodes, sealed), plan)
@@ -186,6 +190,8 @@ class VerticalRows:
         if asked.plan is None or not asked.sealed_now(self.now.level):
             return b""
         held = self.now.held.get(party)
+        if held is not None and not len(held.linked.own):
+            return self.sealing.secret.seal_rows(np.zeros((1, 2), np.int64), asked.plan).encode()
         rows = asked.rows if held is None else held.linked.own[asked.rows]
         values = np.ascontiguousarray(self.now.own_gradients[asked.tree, rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
@@ -206,10 +212,10 @@ class VerticalRows:
             if plan is not None:
                 parts[party] = self._sums_of(party, answers[party].sealed_sums, plan)
                 self._note(party, plan, len(nodes.tree), nodes)
-        if not self.joint.sharing:
-            return {party: self._opened_part(party, part) for party, part in parts.items()}
-        total = [parts[party] for party in self.joint.sharing if party in parts]
-        return {self.joint.sharing[0]: self.sealing.secret.open_total(total)} if total else {}
+        totals = [group for group in self.joint.groups if group[0] in parts]
+        found = {group[0]: self.sealing.secret.open_total([parts[party] for party in group]) for group in totals}
+        alone = (party for party in parts if not self.joint.group_of(party))
+        return found | {party: self._opened_part(party, parts[party]) for party in alone}
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
         """Bytes of the longest answer, what it says of rows aside."""
@@ -294,6 +300,7 @@ class VerticalRows:
         told: Mapping[str, list[NDArray[np.bool_]]],
     ) -> None:
         """Put what the owners of cuts told of their rows among all sides: rows that none of them has go by default."""
+        begun: set[tuple[str, ...]] = set()
         for party, sides in told.items():
             held, at = self.now.held.get(party), asked[party]
             whole: Sequence[NDArray[np.bool_]] = sides
@@ -302,8 +309,9 @@ class VerticalRows:
                     out[np.repeat(_among(at, cuts), part.sizes(cuts.nodes))]
                     for out, part in zip(left, self.own.parts, strict=True)
                 ]
-                first = party not in self.joint.sharing or party == next(p for p in told if p in self.joint.sharing)
+                first = (sharing := self.joint.group_of(party)) not in begun
                 whole = held.spread(theirs[party].nodes, theirs[party].missing_left, sides, None if first else before)
+                begun |= {sharing} if sharing else set()
             fill_sides(left, self.own.parts, cuts.nodes, at, whole)
 
     def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]]) -> None:

@@ -163,8 +163,8 @@ class AllColumns:
     own: str
     names: Mapping[str, tuple[str, ...]]
     """Of the columns of parties that told them."""
-    sharing: tuple[str, ...] = ()
-    """Passive parties that have the same columns, of which the first stands for all."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Passive parties that have the same columns, group by group; of each the first stands for all."""
 
     @classmethod
     def of(cls, own: str, own_grid: Grid, told: Mapping[str, OwnColumns], order: Sequence[str]) -> "AllColumns":
@@ -190,7 +190,11 @@ class AllColumns:
 
     def holders(self, owned: ColumnSpan) -> tuple[str, ...]:
         """The parties that have these columns, each for rows of its own."""
-        return self.sharing if owned.party in self.sharing else (owned.party,)
+        return self.group_of(owned.party) or (owned.party,)
+
+    def group_of(self, party: str) -> tuple[str, ...]:
+        """Those that a party shares its columns with; nobody, if it has columns of its own."""
+        return next((group for group in self.groups if party in group), ())
 
     def bins(self, owned: ColumnSpan) -> NDArray[np.int64]:
         """How many bins each of a party's columns has."""

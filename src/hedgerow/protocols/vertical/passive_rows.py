@@ -237,7 +237,8 @@ class PassiveRows:
         run.count_bits(room + self.places.room(beside, table.n_own))
         if asked.sealed_now(request.level):
             now.sealed_gradients = request.sealed_gradients
-            now.selection = Selection(np.take(table.own_codes, asked.rows, axis=1), table.widths)
+            codes = table.own_codes if table.n_own else np.zeros((len(table.own_codes), 1), np.uint8)
+            now.selection = Selection(np.take(codes, asked.rows, axis=1), table.widths)
         elif request.sealed_gradients:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
         if now.selection is None:

@@ -51,7 +51,7 @@ def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell
     _check_labels(plan, own.own_table)
     tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
     return Links(
-        group, tables, threads, journal, note, private=not plan.method.shows_ids, one_each=plan.method.shares,
+        group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.groups,
         most_ids=plan.vertical.most_ids, keeps=own.keeps,
     )  # fmt: skip
 

@@ -60,7 +60,8 @@ class VerticalRun(Drive):
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here
         """Everybody's columns: asked of each party."""
-        return schema.columns_of_all(group, ready, self.said, self.links, self.progress.state.common)
+        told = schema.columns_told(group, group.present, ready, self.said, self.links)
+        return schema.all_columns(group.plan, ready, told, self.progress.state.common)
 
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""

@@ -4,6 +4,7 @@ Sees in the clear.  Of the others' columns how many bins they have, and their na
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 import numpy as np
@@ -34,19 +35,25 @@ def common(joint: AllColumns, ready: Ready, before: Common | None) -> Common:
     return Common(columns, ready.task.classes, "", False, ready.task.held_out is not None)
 
 
-def columns_of_all(
-    group: PartyGroup, ready: Ready, said: SaidBefore, links: RowsByParty, before: Common | None = None
-) -> AllColumns:
-    """Everybody's columns by number, once it is sure that all have their rows; those of lost parties as before."""
-    plan = group.plan
-    requests = {party: _asked(plan, ready, links.get(party)) for party in group.present}
-    told = group.ask(requests, (OwnColumns, NamedColumns))
+def columns_told(
+    group: PartyGroup, parties: Sequence[str], ready: Ready, said: SaidBefore, links: RowsByParty
+) -> dict[str, OwnColumns]:
+    """What these parties say of their columns, once it is sure that they have their rows."""
+    requests = {party: _asked(group.plan, ready, links.get(party)) for party in parties}
+    told: dict[str, OwnColumns] = dict(group.ask(requests, (OwnColumns, NamedColumns))) if requests else {}
     for party, answer in told.items():
         _check_columns(party, answer)
         said.describe(party, (answer.n_values, answer.has_missing, answer.categorical))
-    if before is not None:
-        told |= _lost_columns(plan, told, len(ready.columns), before.columns)
-    joint = AllColumns.of(plan.active, ready.fixed.grid, told, plan.names)
+    return told
+
+
+def all_columns(plan: Plan, ready: Ready, told: Mapping[str, OwnColumns], before: Common | None) -> AllColumns:
+    """Everybody's columns by number; those of lost parties as before. Of parties that share theirs, one told them."""
+    first_of = {name: group[0] for group in plan.groups for name in group}
+    if before is not None and not plan.groups:
+        told = {**told, **_lost_columns(plan, told, len(ready.columns), before.columns)}
+    order = [name for name in plan.names if first_of.get(name, name) == name]
+    joint = replace(AllColumns.of(plan.active, ready.fixed.grid, told, order), groups=plan.groups)
     columns = columns_of(joint, ready.columns)
     check_constraints(plan.params.monotone_constraints, columns, "the parties together have")
     return joint

@@ -63,7 +63,7 @@ def grow(
         before_values=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
-    ownership = Ownership(state.model, plan.active, owned, sharing=joint.sharing)
+    ownership = Ownership(state.model, plan.active, owned, groups=joint.groups)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))

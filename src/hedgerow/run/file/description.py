@@ -153,7 +153,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     few_bits = sealed and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
     if isinstance(method, Hybrid):
-        method = method.scheduled(params.max_depth)
+        method = method.scheduled(params.max_depth).sharing([[name for name in names if name != method.active]])
     run = RunFile(
         path,
         name,

@@ -3,7 +3,7 @@
 Whoever simulates all parties joins them here: the active party's rows, with gaps where a party lacks a row.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -44,11 +44,12 @@ def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
     return {name: table if name == active else _linked(table, ids) for name, table in tables.items()}
 
 
-def joined(tables: Mapping[str, Table], active: str, shared: bool = False) -> Table:
-    """The columns of all parties in one table of the active party's rows; those that passive parties share, once."""
-    if shared:
-        return pooled(tables[active], {name: table for name, table in tables.items() if name != active})
-    return side_by_side(same_rows(tables, active), active)
+def joined(tables: Mapping[str, Table], active: str, groups: Sequence[Sequence[str]] = ()) -> Table:
+    """The columns of all parties in one table of the active party's rows; those that a group shares, once."""
+    alone = {name: table for name, table in tables.items() if not any(name in group for group in groups)}
+    bare = replace(tables[active], columns=(), values=np.empty((tables[active].n_rows, 0), np.float32))
+    by_group = {group[0]: pooled(bare, {name: tables[name] for name in group}) for group in groups}
+    return side_by_side({**same_rows(alone, active), **by_group}, active)
 
 
 def _linked(table: Table, ids: list[str]) -> Table:

@@ -70,7 +70,11 @@ def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertic
         hidden_rows=section.flag("hidden_rows"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
-        **({name: section.flag(name) for name in ("shared", "allow_two")} if kind is Hybrid else {}),
+        **(
+            {"shared": section.flag_or_groups("shared"), "allow_two": section.flag("allow_two")}
+            if kind is Hybrid
+            else {}
+        ),
     )
 
 

@@ -66,6 +66,16 @@ class Section:
             raise self.wrong(key, f'must be a list of texts, like ["one", "two"]; it is {value!r}.')
         return tuple(value)
 
+    def flag_or_groups(self, key: str) -> bool | tuple[tuple[str, ...], ...] | None:
+        """True, false, or lists of names; None if not given."""
+        value = self.given.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        lists = value if isinstance(value, list) and value else [None]
+        if not all(isinstance(one, list) and one and all(isinstance(name, str) for name in one) for one in lists):
+            raise self.wrong(key, f'must be true, false or lists of names, like [["a", "b", "c"]]; it is {value!r}.')
+        return tuple(map(tuple, lists))
+
     def word(self, key: str, words: Collection[str], default: str) -> str:
         """One of these words."""
         value = self.given.get(key, default)

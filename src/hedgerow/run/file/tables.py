@@ -142,7 +142,8 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[st
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
     if run.method.links:
-        return hybrid_tables.joined(tables, run.active, run.method.shares).aligned(columns)
+        passive = [name for name in run.names if name != run.active]
+        return hybrid_tables.joined(tables, run.active, run.method.groups(passive)).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)

@@ -37,11 +37,17 @@ def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
         if entry.data is not None
     }
     _check_categories(run.data, [pair[0] for pair in pairs.values()])
-    times = Counter(name for own, _ in pairs.values() for name in own.names)
-    shared = set() if run.method.shares else {name for name, n in times.items() if n > 1}
-    if shared:
-        notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(shared))}.")
-    return {party: (named(own, party, shared), named(valid, party, shared)) for party, (own, valid) in pairs.items()}
+    groups = run.method.groups([name for name in pairs if name != run.active])
+    others = {name for group in groups for name in group[1:]}
+    times = Counter(name for party, (own, _) in pairs.items() if party not in others for name in own.names)
+    twice = {name for name, n in times.items() if n > 1}
+    if twice:
+        notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(twice))}.")
+    first = {name: group[0] for group in groups for name in group}
+    return {
+        party: (named(own, first.get(party, party), twice), named(valid, first.get(party, party), twice))
+        for party, (own, valid) in pairs.items()
+    }
 
 
 def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes: list[str]) -> Pair:

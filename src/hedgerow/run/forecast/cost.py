@@ -6,7 +6,7 @@ reckoned by the arrays in it (see `messages`), and the few bytes around them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
@@ -146,8 +146,9 @@ def _before_trees(plan: Plan, shape: Shape, answer: str) -> Iterator[Line]:
 def _counts(plan: Plan, shape: Shape) -> tuple[int, int]:
     """Requests for counts, and the prefixes in all of them."""
     digits, fan = KEY_BITS // DIGIT_BITS, 1 << DIGIT_BITS
-    steps, prefixes = 1, 1
-    if plan.goal.objective is not None:  # the range of the labels
+    has_labels = isinstance(plan.method, Horizontal)
+    steps, prefixes = int(has_labels), int(has_labels)
+    if has_labels and plan.goal.objective is not None:  # the range of the labels
         steps, prefixes = steps + digits, prefixes + (2 * digits - 1) * fan
     if shape.searched is not None:
         return steps + 1 + shape.searched[0], prefixes + shape.columns + shape.searched[1]
@@ -181,16 +182,31 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
-    yield Line("Facts", 1, WORD)
+    yield Line("Facts", 1, WORD + (shape.columns * COLUMN if plan.groups else 0))
     if plan.method.aligns:
         yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
     if plan.method.links:
         yield from linking(plan, shape.n_ids or shape.n_rows, shape.n_passive_ids or shape.n_rows)
-    yield Line("AskColumns", 1, 2 * HASH, trip=True)
-    yield Line("OwnColumns", 1, shape.columns * (WORD + 2))
+    sharing = sum(map(len, plan.groups)) / len(plan.answering)
+    if sharing:
+        yield from _sharing(plan, shape, sharing)
+    if sharing < 1:
+        yield Line("AskColumns", 1, (1 - sharing) * 2 * HASH, trip=True)
+        yield Line("OwnColumns", 1, (1 - sharing) * shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
     yield from (_hidden_trees if plan.method.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
     yield from _told("KeepPart", 6 * WORD + HASH)
+
+
+def _sharing(plan: Plan, shape: Shape, share: float) -> Iterator[Line]:
+    """Columns and cut points that this share of the passive parties agree on."""
+    every = replace(shape, n_rows=shape.n_rows and shape.n_rows * len(plan.answering))
+    steps, prefixes = _counts(plan, every)
+    grid = shape.n_bins * VALUE + shape.columns * (WORD + 1)
+    yield from _told("Agree", share * shape.columns * COLUMN)
+    yield Line("AskCounts", steps, share * prefixes * PREFIX, trip=True)
+    yield Line("PlainSums" if plan.method.plain else "MaskedSums", steps, share * prefixes * WORD)
+    yield from _told("ShareColumns", share * (2 * HASH + grid))
 
 
 def _aligning(n: int, n_ids: int) -> Iterator[Line]:

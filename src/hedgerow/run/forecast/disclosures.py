@@ -16,6 +16,7 @@ from hedgerow.agreement.options import (
 )
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
+from hedgerow.data.names import some
 from hedgerow.run.folder.manifest import told
 
 HOW = {
@@ -57,13 +58,19 @@ def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
     ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
-    if plan.method.shares:
+    if plan.groups:
         counted = m.PlainSums if plan.method.plain else m.MaskedSums
-        columns = (m.Agree, m.AskCounts, counted, m.ShareColumns)
+        asked = () if _all_share(plan) else (m.AskColumns, m.OwnColumns)
+        columns = (*asked, m.Agree, m.AskCounts, counted, m.ShareColumns)
         return (*joining, *ids, *columns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
     if plan.method.hidden_rows:
         level = (m.AskHiddenSums, m.SealedSums, m.AskHiddenSides, m.HiddenSides)
     return (*joining, *ids, m.AskColumns, m.OwnColumns, m.BeginSealed, *level, m.EndRound, m.KeepPart)
+
+
+def _all_share(plan: Plan) -> bool:
+    """Whether no passive party has columns of its own."""
+    return sum(map(len, plan.groups)) == len(plan.answering)
 
 
 def _linking(plan: Plan) -> tuple[Kind, ...]:
@@ -192,11 +199,22 @@ def _by_columns(plan: Plan) -> Iterator[str]:
 
 
 def _of_numbers(plan: Plan) -> Iterator[str]:
-    if plan.method.shares:
-        yield "Passive parties tell each other the names, kinds and categories of their columns, and share cut points."
+    for who in _sharing(plan):
+        yield f"{_capital(who)} tell each other the names, kinds and categories of their columns, and share cut points."
+    if plan.groups and _all_share(plan):
         return
     yield "Columns go by number, bins in true order; values and thresholds stay with their owner."
     yield "Names of columns stay with their owner too, unless its policy tells them (tell_columns)."
+
+
+def _sharing(plan: Plan) -> list[str]:
+    """Who shares columns, group by group."""
+    all_alike = _all_share(plan) and len(plan.groups) == 1
+    return ["all passive parties"] if all_alike else [some(group) for group in plan.groups]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _of_ids(plan: Plan) -> Iterator[str]:
@@ -214,8 +232,8 @@ def _of_links(plan: Plan) -> Iterator[str]:
     if plan.method.shows_ids:
         yield f"Passive parties read all ids of {own}."
     yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
-    if plan.method.shares:
-        yield f"{own} opens sums over all passive parties; if it colludes with all but one, it can compute that one's."
+    for who in _sharing(plan):
+        yield f"{own} opens sums over {who}; if it colludes with all of these but one, it can compute that one's."
     most = plan.vertical.most_ids
     yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them the other side has."
 

@@ -91,4 +91,5 @@ def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> 
         nodes=nodes,
         most_rows=most_rows,
         run_sums=4 * groups * most_nodes,
+        together=sizes.rows * len(plan.answering) if plan.groups else 0,
     )

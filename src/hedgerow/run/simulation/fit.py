@@ -10,7 +10,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
 from hedgerow.run.simulation.parties import Simulation, members
-from hedgerow.run.simulation.party_tables import settled, tables_of, unused_labels
+from hedgerow.run.simulation.party_tables import alike, settled, tables_of, unused_labels
 from hedgerow.run.simulation.simulate import simulate
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.params import TreeParams
@@ -41,7 +41,7 @@ def fit_parties(
     notes += federation.warnings(len(who))
     method = settled(federation, tables, valid)
     if isinstance(method, Hybrid):
-        method = method.scheduled(params.max_depth)
+        method = method.scheduled(params.max_depth).sharing(alike(method.active, tables))
         notes += unused_labels(method.active, tables)
     plan = Plan("fit", who, goal, params, method)
     simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)

@@ -61,6 +61,15 @@ def unused_labels(active: str | None, tables: Mapping[str, Table]) -> list[str]:
     return [f"Party {name!r} is passive; its labels are not used." for name in having]
 
 
+def alike(active: str | None, tables: Mapping[str, Table]) -> list[list[str]]:
+    """Passive parties whose columns have the same names and kinds, group by group."""
+    found: dict[frozenset[tuple[str, str]], list[str]] = {}
+    for name, table in tables.items():
+        if name != active:
+            found.setdefault(frozenset((column.name, column.kind) for column in table.columns), []).append(name)
+    return list(found.values())
+
+
 def _active(tables: Mapping[str, Table]) -> str:
     """The only party with labels."""
     labelled = [name for name, table in tables.items() if table.labels is not None]
