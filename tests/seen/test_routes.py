@@ -89,7 +89,15 @@ def wrong_receivers(seen, number, to):
         return "a party twice"
     if to.alike and len({frame for _, frame in sent}) > 1:
         return "different bytes"
-    passive = (m.EVERY_PASSIVE, m.EACH_PASSIVE, m.EVERY_SPLITTABLE, m.EVERY_DRAWN, m.EACH_DRAWN, m.OWNER)
+    passive = (
+        m.EVERY_PASSIVE,
+        m.EACH_PASSIVE,
+        m.EVERY_SPLITTABLE,
+        m.EACH_SPLITTABLE,
+        m.EVERY_DRAWN,
+        m.EACH_DRAWN,
+        m.OWNER,
+    )
     if to in passive and not seen.plan.active:
         return "nobody is passive"
     expected = {
@@ -99,6 +107,7 @@ def wrong_receivers(seen, number, to):
         m.EACH_PASSIVE: set(seen.plan.answering),
         m.OPENER: {seen.plan.opener},
         m.EVERY_SPLITTABLE: seen.splittable,
+        m.EACH_SPLITTABLE: seen.splittable,
     }
     if to in expected:
         return "" if names == expected[to] else "other receivers"
@@ -201,6 +210,7 @@ WEAKER = {
     m.EVERY_PASSIVE: {m.EACH_PASSIVE, m.EVERY_PARTY, m.EACH_PARTY},
     m.EACH_PASSIVE: {m.EACH_PARTY},
     m.EVERY_DRAWN: {m.EACH_DRAWN},
+    m.EVERY_SPLITTABLE: {m.EACH_SPLITTABLE},
     **{role: {m.EACH_PARTY} for role in RING},
 }
 """What holds of a message to these, too. One that is the same for all is told from others by a test below."""
@@ -210,7 +220,9 @@ WEAKER = {
 def test_a_wrong_receiver_in_a_declaration_is_noticed(kind):
     """The sabotage, for every request and every other receiver."""
     seen = [transcript(name) for name in ALL]
-    drawn = {m.EACH_DRAWN} if kind is m.ShareColumns else set()  # of parties that share columns, all always are
+    drawn = (
+        {m.EACH_DRAWN, m.EACH_SPLITTABLE} if kind is m.ShareColumns else set()
+    )  # of parties that share columns, all always are
     for to in RECEIVERS - {m.ROUTES[kind].to} - WEAKER.get(m.ROUTES[kind].to, set()) - drawn:
         assert any(wrong(one, changed(kind, to=to)) for one in seen if kind in one.kinds), to
 

@@ -79,6 +79,7 @@ PASSIVE = Role("passive party")
 EVERY_PASSIVE = Role("every passive party", alike=True)
 EACH_PASSIVE = Role("each passive party, its own")
 EVERY_SPLITTABLE = Role("every passive party with columns that can be cut", alike=True)
+EACH_SPLITTABLE = Role("every passive party with columns that can be cut, in a hybrid run its own")
 EVERY_DRAWN = Role("every passive party drawn for the tree", alike=True)
 """And with columns that can be cut."""
 EACH_DRAWN = Role("every passive party drawn for the tree, in a hybrid run its own")
@@ -547,14 +548,14 @@ class NamedColumns(OwnColumns, frozen=True, tag=47):
     names: Annotated[tuple[str, ...], clear("names of the party's columns, because its owner's policy tells them")]
 
 
-@message(by=ACTIVE, to=EVERY_SPLITTABLE)
+@message(by=ACTIVE, to=EACH_SPLITTABLE)
 class BeginSealed(Request, frozen=True, tag=14):
     """All that is fixed before the first tree."""
 
     done: Annotated[int, clear("rounds that are complete")]
     n_trees: Annotated[int, clear("trees of a round, one a class")]
     bound: Annotated[int, clear("the largest gradient or hessian, as integers")]
-    groups: Annotated[int, clear("sums asked for at a node, over all parties")]
+    groups: Annotated[int, clear("sums asked for at a node: over all parties that have all rows, or of this one")]
     columns: Annotated[int, clear("columns of the party with most of them")]
     run_sums: Annotated[int, clear("sums that the whole run opens")]
     together: Annotated[
@@ -584,6 +585,9 @@ class AskSealedSums(Request, frozen=True, tag=15):
     nodes: Annotated[NodeList, clear("nodes to be summed; of two siblings one is")]
     public_key: Annotated[bytes, clear("the active party's public key: new for every tree, told once")]
     sealed_gradients: Annotated[bytes, sealed("gradients and hessians of the rows at these nodes")]
+    together: Annotated[
+        int, clear("rows of the largest of these nodes, of all that share the party's columns; 0: none do")
+    ] = 0
 
 
 @message(by=PASSIVE, to=ACTIVE)

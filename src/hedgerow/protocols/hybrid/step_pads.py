@@ -43,7 +43,7 @@ class StepPads:
         arrays = [request.nodes.tree, request.nodes.node]
         for moves in request.moves:
             arrays += [moves.tree, moves.node, moves.child]
-        arrays.append(np.array([request.round, request.level]))
+        arrays.append(np.array([request.round, request.level, request.together]))
         for part in (request.public_key, *(np.ascontiguousarray(array, "<i8").tobytes() for array in arrays)):
             told.update(len(part).to_bytes(8, "little") + part)
         return told.digest()

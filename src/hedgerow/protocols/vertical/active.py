@@ -95,14 +95,19 @@ class VerticalRows:
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
         self._sealing: Sealing | None = None
-        self.begins = {party: self._begin(joint.group_of(party), n_trees) for party in self.groups}
+        self.begins = {party: self._begin(party, n_trees) for party in self.groups}
         """What each party hears of the sizes of the run."""
         self.group.ask(self.begins, m.Done)
 
-    def _begin(self, sharing: Sequence[str], n_trees: int) -> m.BeginSealed:
-        """For a party that shares its columns with these, if with any, and so has a part in totals over their rows."""
+    def _begin(self, party: str, n_trees: int) -> m.BeginSealed:
+        """One that has rows of its own gets gradients of its own, laid out for its own sums or its group's total."""
+        if party not in self.links:
+            return self.begin
+        sharing, groups = self.joint.group_of(party), self.groups[party]
         rows = sum(len(self.links[party].own) for party in sharing) * (n_trees if self.cipher.seals_once else 1)
-        return msgspec.structs.replace(self.begin, together=max(rows, 1) if sharing else 0)
+        run_sums = RUN_SUMS * groups * self._run_nodes(n_trees)
+        together = max(rows, 1) if sharing else 0
+        return msgspec.structs.replace(self.begin, groups=groups, run_sums=run_sums, together=together)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
@@ -160,15 +165,25 @@ class VerticalRows:
     def _steps(self, nodes: Nodes) -> dict[str, Step]:
         """What each party is asked at these nodes; parties that have all rows are asked the same."""
         alike: dict[int, tuple[RowsPlan | None, bytes]] = {}
+        together = {group: self._together(group, nodes) for group in self.joint.groups}
         out = {}
         for party in self.now.asked:
-            parts = parts_at(self.now.held.get(party), self.own)
+            parts, most = parts_at(self.now.held.get(party), self.own), together.get(self.joint.group_of(party), 0)
             if id(parts) not in alike:
-                asked = Asked.of(self.begins[party], parts[0], nodes, self.cipher.seals_once)
+                begin = msgspec.structs.replace(self.begins[party], together=most)
+                asked = Asked.of(begin, parts[0], nodes, self.cipher.seals_once)
                 alike[id(parts)] = asked.plan, self._sealed(party, asked)
             plan, sealed = alike[id(parts)]
-            out[party] = Step(self._request(party, nodes, sealed), plan)
+            out[party] = Step(self._request(party, nodes, sealed, most), plan)
         return out
+
+    def _together(self, sharing: Sequence[str], nodes: Nodes) -> int:
+        """Rows of the largest of these nodes, of all that share columns; where all are sealed at once, all rows."""
+        asked = [party for party in sharing if party in self.now.asked]
+        if self.cipher.seals_once or not asked:
+            return max((self.begins[party].together for party in asked), default=0)
+        sizes = np.sum([self.now.held[party].parts[0].sizes(nodes) for party in asked], axis=0)
+        return max(int(sizes.max()), 1)
 
     def _checked(
         self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
@@ -196,10 +211,10 @@ class VerticalRows:
         values = np.ascontiguousarray(self.now.own_gradients[asked.tree, rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
-    def _request(self, party: str, nodes: Nodes, sealed: bytes) -> m.AskSealedSums:
+    def _request(self, party: str, nodes: Nodes, sealed: bytes, together: int) -> m.AskSealedSums:
         key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves[party]
         self.now.moves[party] = ()
-        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed)
+        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed, together)
 
     def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""

@@ -11,6 +11,7 @@ to the path of a row (`predict/passive`). Nobody else learns anything by it.
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -227,6 +228,9 @@ class PassiveRows:
 
     def _sealed_sums(self, begun: m.BeginSealed, request: m.AskSealedSums, nodes: Nodes) -> bytes:
         run, table, now = self.run, self.run.table, self._under_way
+        if (request.together > 0) != (begun.together > 0) or request.together > begun.together:
+            raise ProtocolError("The active party asks for a part of a total over more rows than there are.")
+        begun = msgspec.structs.replace(begun, together=request.together)
         asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once)
         if asked.plan is None:
             return b""
