@@ -99,8 +99,11 @@ class Policy:
     """Trees with such cuts."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
-    tell_columns: Literal["codes", "names"] = "codes"
-    """What a vertical run's active party is told of this owner's columns: numbers alone, or their names too."""
+    tell_columns: Literal["codes", "names"] | None = None
+    """What a vertical run's active party is told of this owner's columns: numbers alone ("codes"), or their names too.
+
+    None: numbers, but names where the plan says that passive parties share their columns.
+    """
     disclose: Mapping[str, str] | None = None
     """Columns whose meaning this owner discloses once a vertical model is trained, with a description; None: none."""
     most_bins: int = 16
@@ -132,6 +135,8 @@ class Policy:
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
             (self._few_after_losses(plan), "may grow trees from three parties after a loss", "fewest_parties"),
             (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
+            (self._too_few_sharing(plan), "adds up sums of too few passive parties", "fewest_parties or allow_two"),
+            (plan.method.shares and self.tell_columns == "codes", "tells names of shared columns", "tell_columns"),
             (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
             (
                 plan.method.hidden_rows and self.min_child_rows > 1,
@@ -165,6 +170,9 @@ class Policy:
 
     def _too_few(self, plan: Plan) -> bool:
         return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
+
+    def _too_few_sharing(self, plan: Plan) -> bool:
+        return plan.method.shares and len(plan.answering) < self.fewest(plan)
 
     def _few_after_losses(self, plan: Plan) -> bool:
         """Drawn parties that are lost are not replaced, as long as three are left."""

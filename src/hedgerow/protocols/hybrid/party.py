@@ -128,8 +128,9 @@ class HybridParty(VerticalParty):
 
     def _most_cuts(self) -> NDArray[np.int64]:
         """Of each column: by the plan, or one less than there are categories."""
-        most = self.plan.params.max_bin - 1
-        return np.array([max(len(c.categories) - 1, 0) if c.kind == "categorical" else most for c in self.agreed], np.int64)
+        most = self.plan.params.max_bin
+        bins = [max(len(c.categories), 1) if c.kind == "categorical" else most for c in self.agreed]
+        return np.array(bins, np.int64) - 1
 
     def _begin_sums(self, pads: StepPads, request: m.BeginSealed, frame: Frame) -> m.Answer:
         pads.begun += 1
