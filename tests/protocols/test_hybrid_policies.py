@@ -33,7 +33,7 @@ def test_two_banks_take_the_consent_of_their_owners_even_if_nothing_is_counted()
     """Where all columns are categorical no counts are asked for, before which parties are counted anyway."""
     split, _ = banks_of(n_banks=2)
     shades = {name: table if name == "network" else shaded(table) for name, table in split.items()}
-    with pytest.raises(PolicyError, match=r"too few passive parties, .* \(fewest_parties or allow_two\)"):
+    with pytest.raises(PolicyError, match=r"adds up 2 parties' sums, .* \(fewest_parties or allow_two\)"):
         banks(split=shades, allow_two=True).model()
     assert banks(split=shades, policy=replace(STRICT, allow_two=True), allow_two=True).model().forest.n_trees
 
@@ -46,7 +46,7 @@ def shaded(table):
 
 def test_an_owner_may_ask_for_more_banks_to_hide_among():
     assert banks(4, replace(STRICT, fewest_parties=4)).model().forest.n_trees
-    with pytest.raises(PolicyError, match="too few passive parties"):
+    with pytest.raises(PolicyError, match="adds up 4 parties' sums"):
         banks(4, replace(STRICT, fewest_parties=5)).model()
 
 
@@ -55,6 +55,13 @@ def test_names_are_not_told_by_an_owner_who_refuses_that():
     with pytest.raises(PolicyError, match=r"tells names of shared columns, .* \(tell_columns\)"):
         banks(policy=codes).model()
     assert not banks(policy=codes, shared=False).model().names[3].endswith("c0")
+
+
+def test_an_owner_who_shares_with_nobody_is_not_asked_what_it_thinks_of_that():
+    alone = replace(STRICT, tell_columns="codes", fewest_parties=9)
+    groups = (("bank0", "bank1", "bank2"),)
+    rules = {**dict.fromkeys(groups[0], STRICT), "bank3": alone}
+    assert banks(policy=rules, shared=groups).model().forest.n_trees
 
 
 def test_the_manifest_says_that_names_of_shared_columns_are_told():

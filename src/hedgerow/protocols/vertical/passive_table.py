@@ -60,7 +60,7 @@ class PassiveTable:
         for columns that are not used because too few own ones would lie there. Cut points that parties share (`shared`)
         are those of all of them; if they leave fewer own rows in a bin, they are refused.
         """
-        params, used = plan.params, True
+        params, used = plan.params, np.ones(own.n_columns, np.bool_)
         if shared is not None:
             found = shared, bins.fullest_under(shared, own.values, own.absent, threads)
         else:
@@ -71,10 +71,10 @@ class PassiveTable:
             if shared is not None:
                 _check_bins(counts, bin_rows)
             grid = found[0] if shared is not None else coarser(found[0], counts, bin_rows)
-            used = (grid.n_values > 1) | grid.has_missing
+            used = np.asarray((grid.n_values > 1) | grid.has_missing, np.bool_)
             found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
         if lacks and shared is None:
-            found = replace(found[0], has_missing=np.ones(found[0].n_columns, np.bool_) & used), found[1]
+            found = replace(found[0], has_missing=used), found[1]
         none = np.empty(0, np.float32)
 
         def sample(table: Table) -> Sample:
