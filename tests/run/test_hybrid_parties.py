@@ -113,7 +113,7 @@ def predicted_as_linked(world, start, whole):
     finished(*answers)
     tables = {bank: read_table(world.folder / f"{bank}.csv", id_column="account") for bank in BANKS}
     tables["network"] = read_table(data, label="fraud", id_column="account", repeated_ids=True)
-    table = joined({name: tables[name] for name in NAMES}, "network")
+    table = joined({name: tables[name] for name in NAMES}, "network", whole.ownership.groups)
     told = read_table(world.folder / "told.csv", id_column="account", repeated_ids=True)
     assert told.ids.tolist() == table.ids.tolist()
     assert np.array_equal(told.values, whole.forest.leaf_places(np.ascontiguousarray(table.values), 1))

@@ -191,7 +191,8 @@ class VerticalRows:
         """Own and opened sums side by side; opened ones that cannot be those of rows end the run."""
         out = self._joined(own, opened)
         if opened or self.links:
-            self.before.hear({party: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
+            names = {party: ", ".join(self.joint.group_of(party)) or party for party in opened}
+            self.before.hear({names[party]: (sums, *self.allowed.told(party)) for party, sums in opened.items()})
             self.sealing.claimed.give(nodes, out, self._sums(self.sealing.own_absolute, nodes))
         return out
 
