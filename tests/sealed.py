@@ -14,7 +14,7 @@ from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import present_of
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.scores.active import SealedAsking
 from hedgerow.protocols.scores.layout import Layout, sealed_plan
 from hedgerow.protocols.scores.passive import Choosing

@@ -23,7 +23,7 @@ from hedgerow.model.candidates import own_rows, reached
 from hedgerow.model.score_paths import check_own_cuts
 from hedgerow.model.score_slots import NEVER
 from hedgerow.protocols.joining import Membership
-from hedgerow.protocols.predict.passive import OwnRows, PartOwner
+from hedgerow.protocols.predict.own_part import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.blur import blurred
 from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, sealed_method

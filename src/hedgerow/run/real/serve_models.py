@@ -17,7 +17,7 @@ import msgspec
 from hedgerow.agreement.options import SealedPrediction
 from hedgerow.corridor.transport import Answer
 from hedgerow.errors import HedgerowError, PolicyError, RunError
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.scores.passive import Choosing
 from hedgerow.protocols.session.answer_ledger import AnswerLedger
 from hedgerow.run.file.read import RunFile
