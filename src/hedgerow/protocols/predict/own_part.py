@@ -15,6 +15,7 @@ from hedgerow.model.part import Part
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.predict.active import Places
 from hedgerow.protocols.session.journal import Log
+from hedgerow.protocols.session.owner_ledger import Ledger
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,17 @@ class OwnRows:
         ids = texts_of(own.own_table)
         self._own_places = {text: row for row, text in enumerate(ids)}
         check_once(len(ids), len(self._own_places))
+        self.ledger, self._own = Ledger(own.ledger or own.log), own
 
     def places(self, ids: Sequence[str]) -> Places:
         """Where rows are among the party's own; -1 for one that it does not have."""
         return np.array([self._own_places.get(text, -1) for text in ids], np.int64)
+
+    def counted(self, ids: Sequence[str]) -> Places:
+        """The same of rows that the active party asks about, counted in the owner's ledger before anything is told."""
+        own = self._own
+        self.ledger.predict(own.part.model, len(ids), own.policy.most_predicted_rows)
+        places = self.places(ids)
+        if own.log is not None:
+            own.log.note("rows asked about", rows=len(ids), known=int((places >= 0).sum()))
+        return places

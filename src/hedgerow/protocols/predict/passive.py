@@ -18,7 +18,6 @@ from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.active import MOST_PLACES, MOST_ROWS, Places
 from hedgerow.protocols.predict.own_part import OwnRows, PartOwner
 from hedgerow.protocols.predict.runs import NONE, next_cuts
-from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.session.shell import Shell
 
 
@@ -32,7 +31,6 @@ class Answering(Shell[Never]):
         own.check()
         super().__init__(own.log, list)
         self.own, self.part = own, own.part
-        self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_rows = OwnRows(own)
         self.cuts = parts.places(own.part)
@@ -66,12 +64,10 @@ class Answering(Shell[Never]):
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
-        self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
+        self.rows = self.own_rows.counted(request.ids)
         self.n_asked += n
-        self.rows = self.own_rows.places(request.ids)
         self.last = np.full(n * self.n_trees, -1, np.int32)
         known = self.rows >= 0
-        self.log.note("rows asked about", rows=n, known=int(known.sum()))
         return Known(np.packbits(known, bitorder="little"), self.part.after is not None)
 
     def _ways(self, request: AskWays, _: object) -> Sides:
