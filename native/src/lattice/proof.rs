@@ -276,7 +276,7 @@ fn accepted(answers: &[Pair], moved: &[Pair], n: usize) -> bool {
 /// The answers of a round: for the secret as it is, for the error its multiple of 2^bits; none if they have no room.
 fn pack(secret: &[i32], rest: &[i32], n: usize) -> Option<Vec<u8>> {
     let high: Vec<i32> = rest.iter().map(|&x| (x + centred(-x, low_bits(n))) >> low_bits(n)).collect();
-    let mut writer = Writer::new();
+    let mut writer = Writer::default();
     let fits = writer.put(secret, RAW[0]) && writer.put(&high, RAW[1]);
     fits.then(|| writer.finish(answer_len(n)))?
 }

@@ -7,6 +7,7 @@
 pub const MOST_ONES: u32 = 31;
 
 /// Writes codes from the lowest bit of the first byte on.
+#[derive(Default)]
 pub struct Writer {
     bytes: Vec<u8>,
     word: u64,
@@ -14,10 +15,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn new() -> Self {
-        Self { bytes: Vec::new(), word: 0, filled: 0 }
-    }
-
     /// The codes of these integers with so many lowest bits; false if one is too large.
     pub fn put(&mut self, values: &[i32], low: u32) -> bool {
         values.iter().all(|&x| {
@@ -99,7 +96,7 @@ mod tests {
     use super::*;
 
     fn written(parts: &[(&[i32], u32)], length: usize) -> Option<Vec<u8>> {
-        let mut writer = Writer::new();
+        let mut writer = Writer::default();
         parts.iter().all(|(values, low)| writer.put(values, *low)).then(|| writer.finish(length))?
     }
 
