@@ -142,7 +142,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     name, word = head.name("name"), head.word("method", METHODS, "horizontal")
     trees = TreeSection.of(sections.section("trees"))
     data = sections.data(numbers=trees.objective is not None)
-    partition, parties, share = sections.partition(), sections.parties(), sections.validation_share()
+    partition, parties, share = sections.partition(word == "hybrid"), sections.parties(), sections.validation_share()
     check_who(partition, parties, driver := sections.driver(), word)
     names = partition.names if partition is not None else tuple(entry.name for entry in parties)
     method = method_of(sections, word, names, driver)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.agreement.options import Vertical
 from hedgerow.data import partition
+from hedgerow.data.named_network import NamedNetwork
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.file import hybrid_tables, vertical_tables
@@ -80,9 +81,13 @@ def _check_ids(run: RunFile, name: str, pair: vertical_tables.Pair, where: str =
 
 
 def _cut(run: RunFile, cut: PartitionOptions, notes: list[str]) -> dict[str, Table]:
-    """One table as several parties': its rows dealt out, or in a vertical run its columns."""
+    """One table as several parties': its rows dealt out, in a vertical run its columns, in a hybrid run both."""
+    if isinstance(cut.hybrid, NamedNetwork):
+        return hybrid_tables.cut(cut, None, _groups(run), notes)
     whole = read(_counted(run), cut.data)
     remark(whole, run.data, cut.data, notes)
+    if cut.hybrid is not None:
+        return hybrid_tables.cut(cut, whole, _groups(run), notes)
     if run.active:
         return partition.columns(whole, n=cut.parties, seed=cut.seed, names=cut.names)
     return partition.rows(
@@ -129,6 +134,8 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[st
     """
     if run.data.test is None:
         return None
+    if run.method.links and run.partition is not None:
+        return together(run, _cut_test(run, run.partition, run.data.test), columns)
     if run.method.links:
         test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
         shared = {f"{run.active}.{name}" for name in test.names} & {column.name for column in columns}
@@ -139,15 +146,28 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[st
     return test.aligned(columns) if run.active else shaped_like(test, columns)
 
 
+def _cut_test(run: RunFile, cut: PartitionOptions, source: Source) -> dict[str, Table]:
+    """Test rows as the parties that one table is cut into."""
+    options = _counted(run)
+    whole = None if isinstance(cut.hybrid, NamedNetwork) else read(options, cut.data)
+    test = read(options, source, None if whole is None else width_of(options, source, whole.columns))
+    like = test if whole is None else test.aligned(whole.columns)
+    return hybrid_tables.cut_test(cut, whole, like, _groups(run))
+
+
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
     if run.method.links:
-        passive = [name for name in run.names if name != run.active]
-        return hybrid_tables.joined(tables, run.active, run.method.groups(passive)).aligned(columns)
+        return hybrid_tables.joined(tables, run.active, _groups(run)).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)
     return partition.pooled({name: shaped_like(table, columns) for name, table in tables.items()})
+
+
+def _groups(run: RunFile) -> vertical_tables.Groups:
+    """Passive parties that share their columns."""
+    return run.method.groups([name for name in run.names if name != run.active])
 
 
 def shaped_like(table: Table, columns: Sequence[Column]) -> Table:
