@@ -40,7 +40,10 @@ def check_valid(active: str, valid: Mapping[str, Table]) -> None:
 
 
 def cut(options: PartitionOptions, whole: Table | None, groups: Groups, notes: list[str]) -> dict[str, Table]:
-    """One table as the active party's and the passive ones', or a network's (without a table) as its own parties."""
+    """One table as the active party's and the passive ones', or a network's (without a table) as its own parties.
+
+    Sparse tables are written out.
+    """
     made = options.hybrid.tables() if isinstance(options.hybrid, NamedNetwork) else hybrid(*_cut_of(options, whole))
     return by_party(made, options.names[0], groups, notes)
 
@@ -48,7 +51,8 @@ def cut(options: PartitionOptions, whole: Table | None, groups: Groups, notes: l
 def cut_test(options: PartitionOptions, whole: Table | None, test: Table, groups: Groups) -> dict[str, Table]:
     """Test rows as the same parties'."""
     table, how = _cut_of(options, whole)
-    return by_party(hybrid_pair(table, test, how, test_rows=options.test_rows)[1], options.names[0], groups, [])
+    made = hybrid_pair(table, _dense(test), how, test_rows=options.test_rows)[1]
+    return by_party(made, options.names[0], groups, [])
 
 
 def _cut_of(options: PartitionOptions, whole: Table | None) -> tuple[Table, HybridCut]:
@@ -57,7 +61,11 @@ def _cut_of(options: PartitionOptions, whole: Table | None) -> tuple[Table, Hybr
             "[data] test is a table that is cut like that of [partition], and a payment network is not cut; leave it "
             "out, and add [validation] share."
         )
-    return whole, options.hybrid
+    return _dense(whole), options.hybrid
+
+
+def _dense(table: Table) -> Table:
+    return replace(table, values=dense(table), absent=float("nan"))
 
 
 def by_party(made: HybridTables, active: str, groups: Groups, notes: list[str]) -> dict[str, Table]:

@@ -134,20 +134,28 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[st
     """
     if run.data.test is None:
         return None
-    if run.method.links and run.partition is not None:
-        return together(run, _cut_test(run, run.partition, run.data.test), columns)
     if run.method.links:
-        test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
-        shared = {f"{run.active}.{name}" for name in test.names} & {column.name for column in columns}
-        named = vertical_tables.named(test, run.active, {name.removeprefix(f"{run.active}.") for name in shared})
-        return together(run, {**parties, run.active: named}, columns)
+        parts = test_parties(run, parties)
+        own = parts[run.active]
+        shared = {f"{run.active}.{name}" for name in own.names} & {column.name for column in columns}
+        named = vertical_tables.named(own, run.active, {name.removeprefix(f"{run.active}.") for name in shared})
+        return together(run, {**parts, run.active: named}, columns)
     options = _counted(run)
     test = read(options, run.data.test, width_of(options, run.data.test, columns))
     return test.aligned(columns) if run.active else shaped_like(test, columns)
 
 
+def test_parties(run: RunFile, parties: Mapping[str, Table]) -> dict[str, Table]:
+    """The test rows of a hybrid run, by party: the active one's file beside what the others have, or a table cut."""
+    if run.data.test is None:
+        raise ParameterError('[data] lacks test; name the rows to measure, like test = "test.csv".')
+    if run.partition is not None:
+        return _cut_test(run, run.partition, run.data.test)
+    test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
+    return {**parties, run.active: test}
+
+
 def _cut_test(run: RunFile, cut: PartitionOptions, source: Source) -> dict[str, Table]:
-    """Test rows as the parties that one table is cut into."""
     options = _counted(run)
     whole = None if isinstance(cut.hybrid, NamedNetwork) else read(options, cut.data)
     test = read(options, source, None if whole is None else width_of(options, source, whole.columns))
