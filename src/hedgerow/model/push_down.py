@@ -2,9 +2,15 @@
 
 While a passive cut lies above an active one, the tree below it is split on the first active condition that it has, read
 level by level, and restricted to both sides: where the same condition stands further down, only one branch is left.
-Conditions move up, leaves are copied, and no value is computed anew, so each row ends at the value it had, bit for bit.
-The depth of passive cuts does not grow. The number of leaves may grow a great deal, which is why the result is for
-looking at and for proofs, not for serving.
+Conditions move up, leaves are copied, and no value is computed anew. So four things hold of every tree:
+
+1. Each row ends at the value it had, bit for bit.
+2. No active cut lies below a passive one.
+3. The depth of passive cuts does not grow.
+4. If every passive cut has a child below which there is no active cut, the depth of active cuts does not grow.
+
+The number of leaves may grow a great deal, which is why the result is for looking at and for proofs, not for serving;
+`shape` tells it.
 """
 
 from collections import deque
@@ -127,20 +133,34 @@ def _flat(root: _Node, tree: Forest) -> Forest:
     )
 
 
-def passive_depth(forest: Forest, passive: NDArray[np.bool_]) -> int:
-    """The most passive cuts on a way from a root to a leaf."""
-    return _depth(forest, passive)
+@dataclass(frozen=True)
+class Shape:
+    """How large the trees of a forest are, tree by tree."""
+
+    leaves: NDArray[np.int64]
+    passive_depth: NDArray[np.int64]
+    """The most passive cuts on a way from the root to a leaf."""
+    active_depth: NDArray[np.int64]
+    """The most active cuts on such a way."""
+    in_meta_form: NDArray[np.bool_]
+    """Whether every passive cut has a child below which there is no active cut; then the active depth cannot grow."""
 
 
-def active_depth(forest: Forest, passive: NDArray[np.bool_]) -> int:
-    """The most active cuts on a way from a root to a leaf."""
-    return _depth(forest, ~passive)
-
-
-def _depth(forest: Forest, counted: NDArray[np.bool_]) -> int:
-    depth = np.zeros(len(forest.columns), np.int64)
-    for place in range(len(depth)):  # children stand behind their parents
-        if forest.columns[place] >= 0:
-            child = forest.children[place]
-            depth[child : child + 2] = depth[place] + counted[forest.columns[place]]
-    return int(depth.max(initial=0))
+def shape(forest: Forest, passive: NDArray[np.bool_]) -> Shape:
+    """The shape of a forest, to be compared with that of what `push_down` makes of it."""
+    cuts = np.flatnonzero(forest.columns >= 0)
+    whose = np.zeros(len(forest.columns), np.bool_)
+    whose[cuts] = passive[forest.columns[cuts]]
+    depths = np.zeros((2, len(whose)), np.int64)
+    for place in cuts:  # children stand behind their parents
+        below = slice(forest.children[place], forest.children[place] + 2)
+        depths[:, below] = depths[:, [place]] + [[whose[place]], [not whose[place]]]
+    has_active, apart = np.zeros((2, len(whose)), np.bool_)
+    for place in cuts[::-1]:
+        below = has_active[forest.children[place] : forest.children[place] + 2]
+        has_active[place] = below.any() or not whose[place]
+        apart[place] = whose[place] and below.all()
+    roots = forest.roots[:-1]
+    leaves = np.add.reduceat((forest.columns < 0).astype(np.int64), roots)
+    deepest = np.maximum.reduceat(depths, roots, axis=1)
+    return Shape(leaves, deepest[0], deepest[1], ~np.logical_or.reduceat(apart, roots))
