@@ -89,7 +89,8 @@ RUN_FILE = {
         "runs; without it, `builtin:payments` falls into [its own parties](../how-to/will-hybrid-pay.md)",
         "by": "rows of one value of this column go to one passive party; nobody has the column",
         "holders": "how many passive parties hold each row",
-        "dropped": "each passive party lacks some columns: a number of them drawn from 0 to this",
+        "dropped": "each passive party lacks some columns: a number of them drawn from 0 to this; unless `shared` says "
+        "so, they then share none",
         "extra": "each passive party gets rows of others beside: a number drawn from 0 to this share of all rows",
         "uncovered": "share of the rows that no passive party holds",
         "active_rows": "share of the training rows that the active party has",

@@ -112,10 +112,16 @@ def test_tables_and_test_rows_are_those_of_the_cut(tmp_path):
 
 def test_columns_of_one_name_get_the_party_s_unless_they_are_shared(tmp_path):
     text = HEAD + CANCER + 'passive = ["mean area"]\n'
-    split = party_tables(read(tmp_path, text))
+    assert party_tables(read(tmp_path, text)).training["party3"].names == ("mean area",)
+    split = party_tables(read(tmp_path, text + "[privacy]\nshared = false\n"))
     assert split.training["party3"].names == ("party3.mean area",)
     assert split.notes == ["Columns that several parties have are called PARTY.NAME here: 'mean area'."]
-    assert party_tables(read(tmp_path, text + "[privacy]\nshared = true\n")).training["party3"].names == ("mean area",)
+
+
+def test_parties_that_lack_different_columns_share_none_unless_it_is_said(tmp_path):
+    cut = HEAD + CANCER + "passive = 10\n"
+    assert read(tmp_path, cut).method.shares
+    assert not read(tmp_path, cut + "dropped = 3\n").method.shares
 
 
 def test_a_network_falls_into_its_own_parties(tmp_path):
@@ -151,7 +157,7 @@ def test_a_cut_that_the_table_does_not_allow_is_refused(tmp_path):
 # Runs
 
 
-@pytest.mark.parametrize("shared", ["", "shared = true\n"])
+@pytest.mark.parametrize("shared", ["shared = false\n", "shared = true\n"])
 def test_a_cut_table_and_a_network_are_trained_over_and_measured(tmp_path, shared):
     for i, cut in enumerate([CANCER + "passive = 10\nuncovered = 0.2\n", NETWORK]):
         (tmp_path / str(i)).mkdir()

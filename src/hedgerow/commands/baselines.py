@@ -13,7 +13,7 @@ from hedgerow.model.file import write_whole
 from hedgerow.run.file.hybrid_sample import sample
 from hedgerow.run.file.read import open_run
 from hedgerow.run.simulation import hybrid_baselines
-from hedgerow.run.simulation.hybrid_baselines import BASELINES, QUESTION, check_words, recovered
+from hedgerow.run.simulation.hybrid_baselines import BASELINES, ENDS, QUESTION, check_words, recovered
 from hedgerow.threads import threads_of
 
 TWO, USUAL = "two-party", ",".join(QUESTION)
@@ -45,7 +45,7 @@ def baselines(run: Run, words: Words = USUAL, json_: Json = None, n_jobs: opt.Jo
         tell=lambda sentence: typer.echo(sentence, err=True),
     )  # fmt: skip
     print_grid([f"{taken.test.active.n_rows} {taken.rows} rows", *_metrics(found)], _lines(_in_short(found), "{:.5g}"))
-    shares = recovered(found) if {"alone", "pooled"} <= set(found) else {}
+    shares = recovered(found) if set(ENDS) <= set(found) else {}
     if shares:
         _print_shares(shares)
     if json_ is not None:
@@ -68,8 +68,8 @@ def _in_short(found: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str
 
 def _print_shares(shares: Mapping[str, Mapping[str, float]]) -> None:
     """The share of the gap between alone and pooled that each closes, metric by metric."""
-    between = {name: figures for name, figures in _in_short(shares).items() if name not in ("alone", "pooled")}
-    if not shares["alone"]:
+    between = {name: figures for name, figures in _in_short(shares).items() if name not in ENDS}
+    if not shares[ENDS[0]]:
         typer.echo("\nPooled is no better than alone in any metric: there is no gap to close.")
     elif between:
         typer.echo()

@@ -157,9 +157,9 @@ def shape(forest: Forest, passive: NDArray[np.bool_]) -> Shape:
         depths[:, below] = depths[:, [place]] + [[whose[place]], [not whose[place]]]
     has_active, apart = np.zeros((2, len(whose)), np.bool_)
     for place in cuts[::-1]:
-        below = has_active[forest.children[place] : forest.children[place] + 2]
-        has_active[place] = below.any() or not whose[place]
-        apart[place] = whose[place] and below.all()
+        children = has_active[forest.children[place] : forest.children[place] + 2]
+        has_active[place] = children.any() or not whose[place]
+        apart[place] = whose[place] and children.all()
     roots = forest.roots[:-1]
     leaves = np.add.reduceat((forest.columns < 0).astype(np.int64), roots)
     deepest = np.maximum.reduceat(depths, roots, axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.data.hybrid_cut import HybridCut
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.file.method import METHODS, check_who, method_of
@@ -153,7 +154,9 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     few_bits = sealed and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
     if isinstance(method, Hybrid):
-        method = method.scheduled(params.max_depth).sharing([[name for name in names if name != method.active]])
+        differ = partition is not None and isinstance(partition.hybrid, HybridCut) and partition.hybrid.dropped > 0
+        passive = [name for name in names if name != method.active]
+        method = method.scheduled(params.max_depth).sharing([] if differ else [passive])
     run = RunFile(
         path,
         name,

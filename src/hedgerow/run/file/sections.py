@@ -95,8 +95,8 @@ class Sections:
             section.number("alpha", 0.5, 0, MOST_ALPHA, f"a number above 0 and at most {MOST_ALPHA:g}"),
             section.number("noise", 0.0, -5e-324, 1e300, "a number of at least 0"),
             section.whole("seed", 0, 2**63 - 1),
-            hybrid_of(section, data, parties) if hybrid else None,
-            cast(Any, section.word("test_rows", TEST_ROWS, "alike")),
+            hybrid=hybrid_of(section, data, parties) if hybrid else None,
+            test_rows=cast(Any, section.word("test_rows", TEST_ROWS, "alike")),
         )
 
     def parties(self) -> tuple[PartyEntry, ...]:

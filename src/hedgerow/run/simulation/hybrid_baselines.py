@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.options import Hybrid, NoPrivacy
-from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.options import Hybrid
+from hedgerow.agreement.plan import Goal
 from hedgerow.data.hybrid_partition import HybridTables, merged, pooled
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
@@ -22,16 +21,12 @@ from hedgerow.model import labels, quality
 from hedgerow.model.model import Model, class_numbers, classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.session.notify import Tell, silent
-from hedgerow.run.file.hybrid_tables import by_party, joined
-from hedgerow.run.simulation.parties import Simulation, members
-from hedgerow.run.simulation.party_tables import alike
-from hedgerow.run.simulation.simulate import simulate
+from hedgerow.run.simulation.hybrid_scores import hybrid_scores
 from hedgerow.run.simulation.trees_in_turn import scores_in_turn
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 
-ACTIVE = "active"
 Figures = dict[str, dict[str, float]]
 """Metrics by the name of what was measured."""
 
@@ -58,8 +53,12 @@ TABLES: dict[str, Callable[[HybridTables], dict[str, Table]]] = {
 """Baselines of which each model is trained on one table."""
 IN_TURN = {"whole-trees": False, "own-whole-trees": True}
 """Baselines of whole trees, and whether a passive party's are used for its own rows alone."""
-BASELINES = ("alone", "hybrid", "two-party", *IN_TURN, "merged", "pooled")
-QUESTION = ("alone", "hybrid", "pooled")
+RUN = "hybrid"
+"""The hybrid run itself."""
+ENDS = ("alone", "pooled")
+"""What the gap lies between that hybrid training may close."""
+BASELINES = ("alone", RUN, "two-party", *IN_TURN, "merged", "pooled")
+QUESTION = ("alone", RUN, "pooled")
 """What answers whether hybrid training pays."""
 
 
@@ -141,7 +140,7 @@ def recovered(figures: Mapping[str, Mapping[str, float]]) -> Figures:
 
     A metric in which pooled is no better than alone has no gap, and is left out.
     """
-    low, high = figures["alone"], figures["pooled"]
+    low, high = (figures[end] for end in ENDS)
     gaps = {name: high[name] - low[name] for name in low if _better(name, high[name], low[name])}
     return {of: {name: (found[name] - low[name]) / gap for name, gap in gaps.items()} for of, found in figures.items()}
 
@@ -152,8 +151,8 @@ def _better(metric: str, one: float, other: float) -> bool:
 
 def _measured(word: str, pair: Pair, asked: Comparison) -> Iterator[tuple[str, dict[str, float]]]:
     task = asked.task(pair.training.active)
-    if word == "hybrid":
-        yield word, _quality(asked, task, *_hybrid(pair, asked))
+    if word == RUN:
+        yield word, _quality(asked, task, *_hybrid_scores(pair, asked))
     elif word in IN_TURN:
         scores = scores_in_turn(*pair, asked.params, task, own_rows=IN_TURN[word])
         yield word, _quality(asked, task, scores, pair.test.active)
@@ -164,25 +163,14 @@ def _measured(word: str, pair: Pair, asked: Comparison) -> Iterator[tuple[str, d
             yield name, _quality(asked, task, model.scores(rows[name], asked.threads), rows[name])
 
 
+def _hybrid_scores(pair: Pair, asked: Comparison) -> tuple[NDArray[np.float32], Table]:
+    goal = replace(asked.goal, early_stopping_rounds=None, eval_metric=None, follow=False)
+    return hybrid_scores(*pair, asked.method, goal, asked.params, asked.threads)
+
+
 def _quality(asked: Comparison, task: Task, scores: NDArray[np.float32], test: Table) -> dict[str, float]:
     if test.labels is None:
         raise DataError("The active party's test rows have no labels to compare predictions with.")
     predicted = Model(Forest.empty(), (), task.loss, 0.0, asked.params, task.classes).means(scores)
     numbers = class_numbers(test.labels, task.classes) if task.classes else test.labels
     return quality.allowed(numbers, predicted, test.weights, len(task.classes))
-
-
-def _hybrid(pair: Pair, asked: Comparison) -> tuple[NDArray[np.float32], Table]:
-    """Scores of a hybrid run over the tables, and the rows that they are of."""
-    active = ACTIVE + "_" * (ACTIVE in pair.training.passive)
-    privacy = NoPrivacy(i_accept_disclosure=True)
-    plain = msgspec.structs.replace(asked.method, privacy=privacy, active=active, align="given", allow_two=True)
-    method = plain.scheduled(asked.params.max_depth).sharing(alike(active, pair.training.passive))
-    groups = method.groups(list(pair.training.passive))
-    tables, rows = (by_party(made, active, groups, []) for made in pair)
-    who, identities = members(list(tables))
-    goal = replace(asked.goal, early_stopping_rounds=None, eval_metric=None, follow=False)
-    plan = Plan("baseline", who, goal, asked.params, method)
-    model, _ = simulate(plan, Simulation(tables, threads=asked.threads, identities=identities))
-    test = joined(rows, active, groups).aligned(model.columns)
-    return model.scores(test, asked.threads), test
