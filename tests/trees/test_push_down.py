@@ -106,12 +106,32 @@ def test_the_shape_of_each_tree_is_told():
 
 
 def test_the_leaves_may_be_many_more():
-    """Ten active conditions, each below a passive cut of its own: every set of answers has a subtree."""
-    node = 0.0
+    """Ten conditions on ten active columns, each below a passive cut of its own: every set of answers has a subtree."""
+    passive, node = np.array([False] * 10 + [True]), 0.0
     for i in range(10):
-        node = (1, float(i), (0, float(i), 1.0, 2.0), node)
-    found = shape(push_down(tree(node), SHORT), SHORT)
-    assert found.leaves[0] > 10 * shape(tree(node), SHORT).leaves[0]
+        node = (10, float(i), (i, 0.0, 1.0, 2.0), node)
+    found = shape(push_down(tree(node), passive), passive)
+    assert found.leaves[0] > 100 * shape(tree(node), passive).leaves[0]
+
+
+@pytest.mark.parametrize(("threshold", "missing_left"), [(1.0, (True, False)), (-1.0, (False, True))])
+def test_what_follows_from_a_condition_is_left_out_unless_missing_values_go_elsewhere(threshold, missing_left):
+    """Of rows at which x0 < 0 only one whose x0 is missing can be one at which x0 < 1 does not hold."""
+    forest = tree((1, 0.0, (0, 0.0, 1, 2), (0, threshold, 3, 4)))
+    assert shape(push_down(forest, SHORT), SHORT).leaves.tolist() == [6]
+    forest.missing_left[1:3] = missing_left
+    pushed = push_down(forest, SHORT)
+    assert shape(pushed, SHORT).leaves.tolist() == [8]
+    values = np.array([[x, y] for x in (np.nan, -2, -0.5, 0.5, 2) for y in (np.nan, -1, 1)], np.float32)
+    np.testing.assert_array_equal(scores(pushed, values), scores(forest, values))
+
+
+def test_a_condition_that_is_taken_to_follow_for_missing_values_is_seen(monkeypatch):
+    forest = tree((1, 0.0, (0, 0.0, 1, 2), (0, 1.0, 3, 4)))
+    forest.missing_left[1] = True
+    values = np.array([[np.nan, 1.0]], np.float32)
+    monkeypatch.setattr(module, "_follows", lambda one, known, _left: one[0] == known[0])
+    assert not np.array_equal(scores(push_down(forest, SHORT), values), scores(forest, values))
 
 
 # Faults
@@ -130,9 +150,9 @@ def test_an_active_cut_that_stays_below_is_seen(monkeypatch):
     assert not active_below_passive(push_down(forest, SHORT), SHORT)
     real, calls = module._pushed, []
 
-    def once(node, passive):
+    def once(node, passive, room):
         calls.append(node)
-        return real(node, passive) if len(calls) == 1 else node
+        return real(node, passive, room) if len(calls) == 1 else node
 
     monkeypatch.setattr(module, "_pushed", once)
     assert active_below_passive(push_down(forest, SHORT), SHORT)
