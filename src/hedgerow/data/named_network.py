@@ -5,7 +5,8 @@ banks, which is what hybrid training is for.
 """
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, cast
+from math import isfinite, nan
+from typing import Any, Literal
 
 import numpy as np
 
@@ -84,8 +85,12 @@ def _whole(knob: str, value: str) -> int:
 
 
 def _number(knob: str, value: str) -> float:
-    whole = type(getattr(Network(), knob)) is int
+    if type(getattr(Network(), knob)) is int:
+        return _whole(knob, value)
     try:
-        return cast(float, _whole(knob, value)) if whole else float(value)
+        number = float(value)
     except ValueError:
-        raise ParameterError(f"builtin:{PAYMENTS} {knob} is a number; it is {value!r}.") from None
+        number = nan
+    if not isfinite(number):
+        raise ParameterError(f"builtin:{PAYMENTS} {knob} is a number; it is {value!r}.")
+    return number

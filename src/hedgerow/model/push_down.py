@@ -163,6 +163,7 @@ class Shape:
     """How large the trees of a forest are, tree by tree."""
 
     leaves: NDArray[np.int64]
+    """How many there are."""
     passive_depth: NDArray[np.int64]
     """The most passive cuts on a way from the root to a leaf."""
     active_depth: NDArray[np.int64]
