@@ -113,7 +113,7 @@ def baselines(
     goal: Goal = Goal(),  # noqa: B008  # frozen
     method: Hybrid = Hybrid(),  # noqa: B008  # frozen
     threads: int = 1,
-    tell: Tell = silent,
+    tell: Tell | None = None,
 ) -> Figures:
     """Train what the words name, and measure it on the active party's test rows.
 
@@ -130,7 +130,7 @@ def baselines(
         began = time.perf_counter()
         for name, metrics in _measured(word, pair, asked):
             found[name] = metrics
-            tell(f"{name}: {time.perf_counter() - began:.1f} s")
+            (tell or silent)(f"{name}: {time.perf_counter() - began:.1f} s")
             began = time.perf_counter()
     return found
 
