@@ -3,8 +3,9 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import RequestsInTurn
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.additive import Merging, SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
@@ -69,7 +71,8 @@ class Sealing(NamedTuple):
 class Step(NamedTuple):
     """What one party is asked for at a level, and how its gradients are sealed; no plan: it has no row there."""
 
-    request: m.AskSealedSums
+    request: Callable[[], m.AskSealedSums]
+    """Makes the request."""
     plan: RowsPlan | None
 
 
@@ -174,18 +177,23 @@ class VerticalRows:
         return self._checked(nodes, own.result(), opened)
 
     def _steps(self, nodes: Nodes) -> dict[str, Step]:
-        """What each party is asked at these nodes; parties that have all rows are asked the same."""
-        alike: dict[int, tuple[RowsPlan | None, bytes]] = {}
+        """What each party is asked at these nodes; parties that have all rows are asked the same.
+
+        Gradients are sealed when it is the party's turn: those of a level, of all parties, may be more than fits.
+        """
+        alike: dict[int, tuple[RowsPlan | None, Callable[[], bytes]]] = {}
         together = {group: self._together(group, nodes) for group in self.joint.groups}
         out = {}
         for party in self.now.asked:
-            parts, most = parts_at(self.now.held.get(party), self.own), together.get(self.joint.group_of(party), 0)
-            if id(parts) not in alike:
+            held, most = self.now.held.get(party), together.get(self.joint.group_of(party), 0)
+            part = parts_at(held, self.own)[0]
+            if id(part) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                asked = Asked.of(begin, parts[0], nodes, self.cipher.seals_once, self.now.merging[party])
-                alike[id(parts)] = asked.plan, self._sealed(party, asked)
-            plan, sealed = alike[id(parts)]
-            out[party] = Step(self._request(party, nodes, sealed, most), plan)
+                plan = Asked.plan_of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
+                seal = partial(self._sealed, party, begin, part, nodes)
+                alike[id(part)] = plan, seal if held is not None else cache(seal)
+            plan, sealed = alike[id(part)]
+            out[party] = Step(partial(self._request, party, nodes, sealed, most), plan)
         return out
 
     def _together(self, sharing: Sequence[str], nodes: Nodes) -> int:
@@ -212,8 +220,9 @@ class VerticalRows:
         part = self.own.parts[0]
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
-    def _sealed(self, party: str, asked: Asked) -> bytes:
+    def _sealed(self, party: str, begin: m.BeginSealed, part: Part, nodes: Nodes) -> bytes:
         """The gradients of a party's rows, where they are sealed in this step."""
+        asked = Asked.of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
         if asked.plan is None or not asked.sealed_now(self.now.level):
             return b""
         held = self.now.held.get(party)
@@ -227,16 +236,17 @@ class VerticalRows:
         """The round's public key, as far as this party's answers need it."""
         return self.sealing.secret.public.encode(self.now.merging[party])
 
-    def _request(self, party: str, nodes: Nodes, sealed: bytes, together: int) -> m.AskSealedSums:
+    def _request(self, party: str, nodes: Nodes, sealed: Callable[[], bytes], together: int) -> m.AskSealedSums:
         key, moves = self._key(party) if self.now.level == 0 else b"", self.now.moves[party]
-        self.now.moves[party] = ()
-        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed, together)
+        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed(), together)
 
     def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
-        answers = self.group.ask({party: step.request for party, step in steps.items()}, kind, most_bytes)
+        requests = RequestsInTurn({party: step.request for party, step in steps.items()})
+        answers = self.group.ask(requests, kind, most_bytes)
+        self.now.moves |= dict.fromkeys(steps, ())
         self.allowed.hear(nodes, answers)
         parts = {}
         for party, (_, plan) in steps.items():
