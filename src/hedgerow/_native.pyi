@@ -81,6 +81,7 @@ __all__ = [
     "paillier_table",
     "paillier_write",
     "plain_group_sums",
+    "put_sides",
     "reached_sides",
     "reduce_scalar",
     "row_sides",
@@ -101,6 +102,7 @@ __all__ = [
     "sorted_keys",
     "subtract",
     "sum_words",
+    "take_sides",
     "take_steps",
     "wanted_cells",
 ]
@@ -455,6 +457,17 @@ def row_sides(
 
 def divide_by_sides(orders: _U32, spans: _I64, nodes: _Nodes, children: _I64, left: _Bools, n_threads: int) -> _I64:
     """As `divide_rows`, by sides that are given."""
+
+def put_sides(
+    orders: _U32, spans: _I64, nodes: _Nodes, numbers: _U32, left: _Bools, by_row: _Bools, n_threads: int
+) -> None:
+    """Write the sides of every row of these nodes, in their order, to `by_row` (trees x rows of a table).
+
+    `numbers` are the table's rows that the orders' rows are; empty: those of the same number.
+    """
+
+def take_sides(orders: _U32, spans: _I64, nodes: _Nodes, numbers: _U32, by_row: _Bools, n_threads: int) -> _Bools:
+    """The sides that `by_row` has of every row of these nodes, in their order."""
 
 def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
     """Sums of wide pairs over each node's rows."""

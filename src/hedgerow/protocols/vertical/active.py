@@ -32,7 +32,7 @@ from hedgerow.protocols.vertical.columns import (
     tree_plans,
     wanted,
 )
-from hedgerow.protocols.vertical.held_rows import HeldRows, parts_at
+from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
@@ -308,7 +308,8 @@ class VerticalRows:
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """What becomes known here: the sides of all rows at the cuts of passive columns."""
-        left = [np.empty(int(part.sizes(cuts.nodes).sum()), np.bool_) for part in self.own.parts]
+        left: Sequence[NDArray[np.bool_]]
+        left = [np.repeat(cuts.missing_left, part.sizes(cuts.nodes)) for part in self.own.parts]
         asked: dict[str, NDArray[np.int64]] = {}
         theirs: dict[str, Cuts] = {}
         for owned in self.joint.owned:
@@ -320,8 +321,7 @@ class VerticalRows:
                 asked |= dict.fromkeys(self.joint.holders(owned), at)
                 theirs |= dict.fromkeys(self.joint.holders(owned), mine)
         told = self._told(theirs) if theirs else {}
-        self._fill(left, cuts, asked, theirs, told)
-        self._move(cuts, left)
+        left = self._moved(left, cuts, asked, theirs, told)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         asks = self._letter(self.now.depth) != ACTIVE_ONLY
         self.now.depth += 1
@@ -332,39 +332,33 @@ class VerticalRows:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
 
-    def _fill(
+    def _moved(
         self,
         left: Sequence[NDArray[np.bool_]],
         cuts: Cuts,
         asked: Mapping[str, NDArray[np.int64]],
         theirs: Mapping[str, Cuts],
         told: Mapping[str, list[NDArray[np.bool_]]],
-    ) -> None:
-        """Put what the owners of cuts told of their rows among all sides: rows that none of them has go by default."""
-        begun: set[tuple[str, ...]] = set()
-        for party, sides in told.items():
-            held, at = self.now.held.get(party), asked[party]
-            whole: Sequence[NDArray[np.bool_]] = sides
-            if held is not None:
-                before = [
-                    out[np.repeat(_among(at, cuts), part.sizes(cuts.nodes))]
-                    for out, part in zip(left, self.own.parts, strict=True)
-                ]
-                first = (sharing := self.joint.group_of(party)) not in begun
-                whole = held.spread(theirs[party].nodes, theirs[party].missing_left, sides, None if first else before)
-                begun |= {sharing} if sharing else set()
-            fill_sides(left, self.own.parts, cuts.nodes, at, whole)
+    ) -> Sequence[NDArray[np.bool_]]:
+        """All sides, with those that the owners of cuts told of their rows; of rows that none of them has as before."""
+        linked = [party for party in told if party in self.now.held]
+        for party in told.keys() - linked:
+            fill_sides(left, self.own.parts, cuts.nodes, asked[party], told[party])
+        rows = RowSides(self.own, cuts.nodes, left) if self.now.held else None
+        if rows is not None and linked:
+            for party in linked:
+                rows.put(self.now.held[party], theirs[party].nodes, told[party])
+            left = rows.of_all()
+        self._move(cuts, left, rows)
+        return left
 
-    def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]]) -> None:
+    def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]], rows: RowSides | None) -> None:
         """Each party will hear with the next request where its rows go; those of others it does not hear."""
-        whole = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        every = cache(partial(_packed, left))
         for party in self.now.asked:
             held = self.now.held.get(party)
-            moves = whole
-            if held is not None:
-                sides = np.concatenate(held.divide(cuts.nodes, cuts.child, left))
-                moves = msgspec.structs.replace(whole, left=np.packbits(sides, bitorder="little"))
-            self.now.moves[party] = (*self.now.moves[party], moves)
+            sides = every() if held is None or rows is None else _packed(held.divide(cuts.nodes, cuts.child, rows))
+            self.now.moves[party] = (*self.now.moves[party], m.Moves(*cuts.nodes, cuts.child, sides))
 
     def _check_cuts(self, cuts: Cuts, sizes: Mapping[str, NDArray[np.int64]]) -> None:
         """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
@@ -420,11 +414,9 @@ def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
     return Cuts(nodes, cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
 
 
-def _among(at: NDArray[np.int64], cuts: Cuts) -> NDArray[np.bool_]:
-    """Which of the cuts these are."""
-    mine = np.zeros(len(cuts.column), np.bool_)
-    mine[at] = True
-    return mine
+def _packed(sides: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint8]:
+    """All parts' sides as bits."""
+    return np.packbits(np.concatenate(sides), bitorder="little")
 
 
 def fill_sides(
