@@ -63,6 +63,7 @@ __all__ = [
     "logistic",
     "name_nodes",
     "narrow",
+    "pad_words",
     "paillier_add",
     "paillier_add_numbers",
     "paillier_add_plain",
@@ -560,6 +561,9 @@ def add_pads(hidden: Sequence[tuple[_U64, _Pads]], n_threads: int) -> None:
     Pads are secrets (n x 32), which of their keystreams are taken, and what the request is. A keystream's key is
     HKDF-Expand with SHA-256 of the secret and the request. The nonce is zero: a request may be used once only.
     """
+
+def pad_words(n: int, keys: _U8, subtract: _Bools) -> _U64:
+    """So many words of the pads of these keys (k x 32 bytes), added up modulo 2^64 or taken."""
 
 def sum_words(parts: Sequence[_U64]) -> _I64:
     """The sum of rows of words, modulo 2^64 and signed."""

@@ -76,9 +76,13 @@ pub fn put(followed: &Followed, sides: &[bool], by_row: &mut [bool], n_threads: 
         rest = others;
         (first, rows, own)
     });
-    threads::for_each(useful(sides.len(), n_threads), jobs.collect(), |(first, rows, own): (usize, &[u32], &[bool])| {
-        followed.each(first, rows, by_row, |i, place| place.store(u8::from(own[i]), Relaxed));
-    });
+    threads::for_each(
+        useful(sides.len(), n_threads),
+        jobs.collect(),
+        |(first, rows, own): (usize, &[u32], &[bool])| {
+            followed.each(first, rows, by_row, |i, place| place.store(u8::from(own[i]), Relaxed));
+        },
+    );
 }
 
 /// The sides at the rows' numbers, one a row in the order of the rows.
