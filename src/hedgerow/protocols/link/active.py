@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import MOST_IDS
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import RequestsInTurn, sized
+from hedgerow.corridor.wire import sized
 from hedgerow.data.holders import holder_of
 from hedgerow.data.table import Table, keys_of
 from hedgerow.errors import CipherError, DataError, ProtocolError
@@ -212,7 +212,7 @@ class Links:
         requests: dict[str, Callable[[], m.Request]] = {}
         for name, pair in pairs.items():
             requests[name] = partial(pair.request, held_out, first) if isinstance(pair, HiddenPair) else shown
-        for name, answer in self.group.ask(RequestsInTurn(requests), (m.LinkedIds, m.HeldIds)).items():
+        for name, answer in self.group.ask_in_turn(requests, (m.LinkedIds, m.HeldIds)).items():
             with answer_of(name):
                 pairs[name].take(first, answer)
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import RequestsInTurn
 from hedgerow.errors import ProtocolError
 from hedgerow.privacy.additive import Merging, SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
@@ -244,8 +243,8 @@ class VerticalRows:
         """What becomes known here: the sums, each checked to be one that rows can have."""
         most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
-        requests = RequestsInTurn({party: step.request for party, step in steps.items()})
-        answers = self.group.ask(requests, kind, most_bytes)
+        requests = {party: step.request for party, step in steps.items()}
+        answers = self.group.ask_in_turn(requests, kind, most_bytes)
         self.now.moves |= dict.fromkeys(steps, ())
         self.allowed.hear(nodes, answers)
         parts = {}
