@@ -194,8 +194,28 @@ def test_three_of_four_banks_that_share_columns_and_then_the_network_are_killed_
     assert (whole.forest.columns >= 2).sum() > 2, "banks' columns must be cut"
     for name in FIVE:
         kept = json.loads((tmp_path / name / "manifest.json").read_text())
-        assert kept["status"] == "finished"
-        assert audit.verify(tmp_path / name / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
+        assert (kept["status"], kept["shared_columns"]) == ("finished", [list(FIVE[1:])])
+        told(world, name, kept)
+
+
+def told(world, name, kept):
+    """Everybody's log verifies, and the manifest tells what linkages told and which messages told what."""
+    log = world.folder / name / "audit.log"
+    assert audit.verify(log, kept["audit"]["audit.log"]).run == kept["plan_sha256"]
+    result = CliRunner().invoke(app, ["audit", "verify", str(log), "--last", kept["audit"]["audit.log"]])
+    assert (result.exit_code, "kept by " + name in result.output) == (0, True)
+    assert "linked" in CliRunner().invoke(app, ["audit", "show", str(log)]).output
+    others = FIVE[1:] if name == "network" else ("network",)
+    assert {(one["party"], one["what"]) for one in kept["linked"]} == {
+        (other, what) for other in others for what in ("rows", "validation rows")
+    }
+    assert all(one["rows"] >= one["ids"] > 0 < one["most_rows_of_an_id"] for one in kept["linked"])
+    assert {("Facts", "columns"), ("LinkCounts", "counts"), ("MaskedSums", "masked_words")} <= {
+        (line["message"], line["field"]) for line in kept["known"]
+    }
+    assert any("opens sums over all" in leak for leak in kept["leaks"])
+    if name != "network":
+        assert kept["given"]["bits_at_most"] > 0
 
 
 def test_without_shared_columns_a_run_goes_on_without_three_banks_that_are_killed(tmp_path, certificates, start):
