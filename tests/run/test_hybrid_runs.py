@@ -301,6 +301,9 @@ def test_the_manifest_names_linkages_groups_and_who_was_told_what(tmp_path):
     assert sum(one["rows"] for one in kept["linked"]) <= sum(rows.values()), "a row of several is asked of one"
     assert all(0 < one["most_rows_of_an_id"] < one["rows"] for one in kept["linked"])
     assert ("Facts", "columns") in {(line["message"], line["field"]) for line in kept["known"]}
+    (sums,), columns = kept["learnt"]["sums"], kept["learnt"]["columns"]
+    assert {column["party"] for column in columns} == {sums["party"]} == {", ".join(BANKS)}
+    assert min(sums["bits_at_most"], sums["bits_of_bins"]) > 0 < max(column["sides"] for column in columns)
     for name, last in kept["audit"].items():
         assert verify(folder / name, last).n_lines > 10
     apart = trained(tmp_path, WHOLE + PLAIN + "shared = false\n", folder=tmp_path / "apart")

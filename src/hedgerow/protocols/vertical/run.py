@@ -19,6 +19,7 @@ from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.leakage_rows import held_rows, noted_columns
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -87,8 +88,9 @@ class VerticalRun(Drive):
         state = replace(state, common=schema.common(joint, ready, state.common))
         if not state.model:
             state = replace(state, model=secrets.token_hex(16))
-        if self.progress.driver.notes_bins and state.learnt is None and not self.links:
-            state = replace(state, learnt=LearntBins.of(joint.grid, joint.passive(), ready.table.n_rows))
+        if self.progress.driver.notes_bins and state.learnt is None:
+            n, spans = ready.table.n_rows, noted_columns(joint)
+            state = replace(state, learnt=LearntBins.of(joint.grid, spans, n, held_rows(joint, self.links, n)))
         self.progress.state = state
 
     def goes_on(self, loss: PartyLost) -> bool:

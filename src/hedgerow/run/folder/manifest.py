@@ -90,8 +90,9 @@ def bins_learnt(state: State) -> dict[str, Any]:
     if state.learnt is None:
         return {}
     columns, hold = state.learnt.told(), Counter[str]()
+    sizes = {party: n for (party, _), n in zip(state.learnt.owners, state.learnt.sizes, strict=True)}
     for column in columns:
-        hold[column.party] += round(column.entropy * state.learnt.n_rows)
+        hold[column.party] += round(column.entropy * sizes[column.party])
     sums = [
         {"party": party, "sums": n, "bits_at_most": bits, "bits_of_bins": hold[party]}
         for party, (n, bits) in state.learnt.opened.items()
