@@ -54,6 +54,8 @@ class ColumnTold:
 class LearntBins:
     """Which bins of passive columns each of some rows may still be in."""
 
+    # more than 15 attributes: arrays that are kept between processes, and where they lie in the run at hand
+
     owners: tuple[tuple[str, int], ...]
     """Passive parties and how many columns each has, in order."""
     columns: Ints
@@ -226,7 +228,7 @@ class LearntBins:
     def _told(self, owner: int, number: int, at: slice) -> ColumnTold:
         party, rows = self.owners[owner][0], np.flatnonzero(self.here[owner])
         if not len(rows):
-            return ColumnTold(party, number, at.stop - at.start, 0.0, 0.0, 0.0)
+            return ColumnTold(party, number, int(at.stop - at.start), 0.0, 0.0, 0.0)
         full = np.maximum(self.full[at], 0) + TINY
         share = full / full.sum()
         entropy = float(-(share * np.log2(share)).sum())

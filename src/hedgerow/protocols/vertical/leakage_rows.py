@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import PartyLost
 from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.vertical.active import VerticalRows
-from hedgerow.protocols.vertical.columns import AllColumns, ColumnSpan
+from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.held_rows import RowsByParty
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.splits import Cuts, Nodes
@@ -23,9 +23,10 @@ Meanwhile = Callable[[Callable[[], None]], None]
 """Takes work to be done while the next answers are waited for."""
 
 
-def noted_columns(joint: AllColumns) -> list[ColumnSpan]:
-    """Everybody else's columns; those that several share go by the names of all of these."""
-    return [o._replace(party=", ".join(joint.holders(o))) for o in joint.passive()]
+def nothing_learnt(joint: AllColumns, links: RowsByParty, n_rows: int) -> LearntBins:
+    """A note of everybody else's columns; those that several share go by the names of all of these."""
+    spans = [o._replace(party=", ".join(joint.holders(o))) for o in joint.passive()]
+    return LearntBins.of(joint.grid, spans, n_rows, held_rows(joint, links, n_rows))
 
 
 def held_rows(joint: AllColumns, links: RowsByParty, n_rows: int) -> dict[str, NDArray[np.bool_]]:

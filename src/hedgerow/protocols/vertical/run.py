@@ -13,13 +13,12 @@ from hedgerow.model.model import Model
 from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import OwnSets
 from hedgerow.protocols.columns import loss_of
-from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.leakage_rows import held_rows, noted_columns
+from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -89,8 +88,7 @@ class VerticalRun(Drive):
         if not state.model:
             state = replace(state, model=secrets.token_hex(16))
         if self.progress.driver.notes_bins and state.learnt is None:
-            n, spans = ready.table.n_rows, noted_columns(joint)
-            state = replace(state, learnt=LearntBins.of(joint.grid, spans, n, held_rows(joint, self.links, n)))
+            state = replace(state, learnt=nothing_learnt(joint, self.links, ready.table.n_rows))
         self.progress.state = state
 
     def goes_on(self, loss: PartyLost) -> bool:
