@@ -17,7 +17,7 @@ from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
-from hedgerow.protocols.vertical.leakage_rows import NotedRows
+from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -46,7 +46,7 @@ def grow(
 
     rows = _rows(talk, ready, joint, done)
     if learnt is not None:
-        learnt.follow(joint.grid)
+        learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(

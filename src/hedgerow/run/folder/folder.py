@@ -83,6 +83,7 @@ class RunFolder:
             "messages": said,
             "known": manifest.known(said, self.about.method),
             **({"aligned": aligned} if aligned else {}),
+            **manifest.linked(self.log.lines(), self.about),
             **(
                 {"names_told": manifest.names_told(said, self.about.who)}
                 if isinstance(self.about.method, Vertical)
