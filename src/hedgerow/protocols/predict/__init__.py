@@ -21,4 +21,6 @@ A passive party (`passive`) checks that cuts are its own, that rows are ones it 
 cut is the next of its own after what it told of the row in that tree. So an active party that cheats learns one path of
 a tree each time that it names a row; which one, it chooses at its own cuts. Where the owner was never told its nodes
 (hidden rows), and with parts of older versions, it can ask about all of a party's cuts.
+
+Several active parties' models are asked about together, in as many exchanges as one (`several_models`).
 """

@@ -7,7 +7,7 @@ Gives away which of these rows it has, and which way they go at these cuts; neve
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Never
 
 import numpy as np
@@ -81,6 +81,7 @@ class Answering(Shell[Never]):
         own.check()
         super().__init__(own.log, list)
         self.own, self.part = own, own.part
+        self.models: tuple[str, ...] = (own.part.model,)
         self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_rows = OwnRows(own)
@@ -94,6 +95,16 @@ class Answering(Shell[Never]):
         """
         self.table = {Propose: self._consent}
 
+    def _take(self, part: Part, models: tuple[str, ...]) -> None:
+        """Answer by this part, in which are the cuts of the models with these ids."""
+        self.part, self.models = part, models
+        self.own_rows = OwnRows(replace(self.own, part=part))
+        self.cuts = parts.places(part)
+        self.n_trees = int(part.tree.max(initial=-1)) + 1
+
+    def _choose(self, plan: Plan) -> None:
+        """Take the part that the plan's model asks for, where there are several."""
+
     def refusal(self, request: Request) -> ProtocolError:
         """What is said of a request that this party does not answer, or not before it has consented."""
         name = self.member.agreed_plan.method.word
@@ -101,6 +112,7 @@ class Answering(Shell[Never]):
 
     def _consent(self, request: Propose, _: object) -> Consent:
         plan = Plan.read(request.plan)
+        self._choose(plan)
         if not plan.method.model or plan.method.model != self.part.model:  # a training names no model
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "
@@ -115,7 +127,8 @@ class Answering(Shell[Never]):
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
-        self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
+        for model in self.models:
+            self.ledger.predict(model, n, self.own.policy.most_predicted_rows)
         self.n_asked += n
         self.rows = self.own_rows.places(request.ids)
         self.last = np.full(n * self.n_trees, -1, np.int32)
