@@ -16,10 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.data.table import Table
+from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ModelError
 from hedgerow.model import file as files
-from hedgerow.model.model import ClassLabel, Model
+from hedgerow.model.model import Absent, ClassLabel, Model
+from hedgerow.model.part import ownership_of
 from hedgerow.trees.forest import ImportanceKind
 
 VERSION = 1
@@ -44,9 +45,19 @@ class Bag:
         if self.vote and kinds == {False}:
             raise ModelError("Models of numbers have no votes; leave vote out, and their predictions are averaged.")
         for name, model in self.models.items():
-            if model.ownership is not None and model.ownership.active != name:
+            if (whose := ownership_of(model).active) != name:
+                raise ModelError(f"The model given for {name!r} is that of {whose!r}; name it by its active party.")
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        first, *others = self.models
+        known = _own_kinds(self.models[first])
+        for name in others:
+            odd = sorted(set(known.items()) ^ set(_own_kinds(self.models[name]).items()))
+            if odd:
                 raise ModelError(
-                    f"The model given for {name!r} is that of {model.ownership.active!r}; name it by its active party."
+                    f"The active parties' own column {odd[0][0]!r} is not the same in the models of {first!r} and "
+                    f"{name!r}; a bag has models of the same columns."
                 )
 
     @cached_property
@@ -58,6 +69,16 @@ class Bag:
         if len({isinstance(one, str) for classes in known for one in classes}) > 1:
             raise ModelError("The classes are text in one model and numbers in another; label rows alike everywhere.")
         return tuple(sorted({one for classes in known for one in classes}))
+
+    @property
+    def absent(self) -> Absent:
+        """What an entry that a sparse table did not store meant."""
+        return next(iter(self.models.values())).absent
+
+    @property
+    def label(self) -> str | None:
+        """The label's column, where it had a name."""
+        return next(iter(self.models.values())).label
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +139,16 @@ class Bag:
             for name, share in model.importances(kind).items():
                 shares[name] += share / len(self.models)
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+
+def own_columns(model: Model) -> tuple[Column, ...]:
+    """The active party's own columns."""
+    first, last = ownership_of(model).span(ownership_of(model).active)
+    return model.columns[first:last]
+
+
+def _own_kinds(model: Model) -> dict[str, str]:
+    return {column.name: column.kind for column in own_columns(model)}
 
 
 class _File(msgspec.Struct):

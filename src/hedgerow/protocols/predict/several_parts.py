@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hedgerow.agreement.options import BaggedModel, Prediction
 from hedgerow.agreement.plan import Plan
-from hedgerow.errors import ModelError, PolicyError
+from hedgerow.errors import ModelError, PolicyError, ProtocolError
 from hedgerow.model.bagged_part import bagged_part
 from hedgerow.model.part import Part
 from hedgerow.protocols.predict.passive import Answering, PartOwner
@@ -31,7 +31,11 @@ class AnsweringAll(Answering):
 
     def _choose(self, plan: Plan) -> None:
         known, method = self.expected, plan.method
-        if known is not None and (replace(plan, method=known.method) != known or plan.active != known.active):
+        if known is not None and not (
+            isinstance(method, Prediction)
+            and replace(plan, method=known.method) == known
+            and plan.active == known.active
+        ):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
         if isinstance(method, Prediction) and method.bagged:
             self._choose_some(method.bagged)
@@ -45,7 +49,7 @@ class AnsweringAll(Answering):
         ids, have = {one.model for one in models}, {part.model for part in self.parts}
         for one in models:
             if self.own.name in one.parties and one.model not in have:
-                raise ModelError(
+                raise ProtocolError(
                     f"The active party predicts by the model of {one.active!r} too, of which no part was given here; "
                     "give every part of these models with --part, or let the active party leave that model out."
                 )
