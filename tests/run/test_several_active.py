@@ -1,6 +1,5 @@
 """Two networks and three banks in processes of their own: each network trains, and one scores rows by both models."""
 
-import csv
 import json
 
 import numpy as np
@@ -13,7 +12,8 @@ from hedgerow.cli import app
 from hedgerow.demo.organisations import free_port
 from hedgerow.identity import authority
 from hedgerow.model.file import load_model
-from several_active import BANKS, NETWORKS, parties
+from several_active import BANKS, NETWORKS
+from several_files import write
 
 NAMES = (*NETWORKS, *BANKS)
 TRAINED = {"net1": ("bank1", "bank2"), "net2": ("bank2", "bank3")}
@@ -33,17 +33,9 @@ class World:
     def __init__(self, folder, made):
         self.folder, self.made, self.ca = folder, made, made["net1"].file.parent
         (folder / "policy.toml").write_text(POLICY)
-        for name, table in parties().items():
-            self._write(name, table)
+        write(folder)
         for active, beside in (*TRAINED.items(), ("scores", BANKS)):
             self._run_file(active, "net1" if active == "scores" else active, beside)
-
-    def _write(self, name, table):
-        own = [] if table.labels is None else [np.where(table.labels, "yes", "no")]
-        header = ["account", *table.names, *(["fraud"] * len(own))]
-        with (self.folder / f"{name}.csv").open("w", newline="") as file:
-            rows = zip((f"a{one}" for one in table.ids), *table.values.round(2).T.tolist(), *own, strict=True)
-            csv.writer(file).writerows([header, *rows])
 
     def _run_file(self, name, active, beside):
         entries = "".join(

@@ -40,6 +40,14 @@ Rows = Annotated[
 def plan(run: Run, columns: Columns = None, rows: Rows = None) -> None:
     """Show who will see what in a run, and its cost in bytes and seconds, before anything runs."""
     described = open_run(run)
+    for one in described.each:
+        if described.actives:
+            typer.echo(f"The run of {one.active}, with every passive party that has some of its rows:\n")
+        _show(one, columns, rows)
+        typer.echo("\n" * bool(described.actives), nl=False)
+
+
+def _show(described: RunFile, columns: int | None, rows: int | None) -> None:
     agreed, is_real = _plan(described)
     shape, source = _shape(described, agreed, columns, rows)
     told = described.disclosed()

@@ -105,6 +105,14 @@ class Bag:
         mean: Floats = np.mean(spread, axis=0)
         return self._votes(spread) if self.vote else mean
 
+    def of_one(self, name: str, predicted: Floats) -> Floats:
+        """One model's prediction, with the classes of all."""
+        if not self.classes:
+            return predicted
+        out = np.zeros((len(predicted), len(self.classes)))
+        out[:, [self.classes.index(one) for one in self.models[name].classes]] = predicted
+        return out
+
     def labels_of_each(self, predicted: Sequence[Floats]) -> NDArray[np.generic]:
         """Likeliest classes, or those with most votes and among these the likeliest; or numbers as they are."""
         spread = self._spread(predicted)
@@ -119,12 +127,8 @@ class Bag:
 
     def _spread(self, predicted: Sequence[Floats]) -> Floats:
         """The models' predictions (models x rows, or models x rows x classes), with all models' classes."""
-        if not self.classes:
-            return np.stack(predicted)
-        out = np.zeros((len(predicted), len(predicted[0]), len(self.classes)))
-        for model, own, into in zip(self.models.values(), predicted, out, strict=True):
-            into[:, [self.classes.index(one) for one in model.classes]] = own
-        return out
+        each = [self.of_one(name, own) for name, own in zip(self.models, predicted, strict=True)]
+        return np.stack(each)
 
     def _votes(self, spread: Floats) -> Floats:
         """The share of models for which each class is the likeliest."""

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.run.file.method import METHODS, check_who, method_of
+from hedgerow.run.file.method import METHODS, actives_of, check_who, method_of
 from hedgerow.run.file.options import Baseline, DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Source
 from hedgerow.run.file.sections import Sections
@@ -37,6 +39,21 @@ class RunFile:
     """What the user should know, in sentences."""
     model: Path | None = None
     """Where the model is written besides the run's folder."""
+    actives: tuple[str, ...] = ()
+    """Where several parties are active: these, each with a run of its own (`each`); `method` names the first."""
+    vote: bool = False
+    """Whether the models of several active parties vote."""
+
+    @property
+    def each(self) -> tuple["RunFile", ...]:
+        """The runs of several active parties, each with one of them and all passive ones; or this one."""
+        runs = []
+        for name in self.actives:
+            passive = tuple(entry for entry in self.parties if entry.name == name or entry.name not in self.actives)
+            method: Any = msgspec.structs.replace(self.method, active=name)
+            place = self.folder / "parties" / name
+            runs.append(replace(self, method=method, parties=passive, folder=place, model=None, actives=()))
+        return tuple(runs) or (self,)
 
     @property
     def active(self) -> str:
@@ -51,6 +68,8 @@ class RunFile:
     def plan(self, members: tuple[Member, ...], coordinator: str = "") -> Plan:
         """The plan for these parties; a coordinator is the fingerprint of a real driver's certificate."""
         method = self.method
+        if self.actives:
+            raise ParameterError("[run] active names several parties, each with a run of its own; name one of them.")
         if isinstance(method, Baseline):
             raise ParameterError(
                 f"[run] method {method.word} is a baseline in which nobody exchanges anything, so there is no plan; "
@@ -91,6 +110,8 @@ class RunFile:
 
     def _checked(self) -> Plan | None:
         """The plan with names in place of certificates that may still be to come; None of a baseline."""
+        if self.actives:
+            return next(run._checked() for run in self.each)  # of the same class
         if isinstance(self.method, Baseline):
             return None
         coordinator = "" if self.driver is None else self.driver.fingerprint or "driver"
@@ -168,6 +189,8 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         driver=driver,
         notes=tuple(notes),
         model=head.path("model"),
+        actives=actives_of(sections),
+        vote=head.flag("vote"),
     )
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
 

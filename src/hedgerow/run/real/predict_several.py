@@ -13,7 +13,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols.predict.several_models import ask_all, bagged_plan, present_in
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.real.connect import Options
-from hedgerow.run.real.predict import Question, asked_together
+from hedgerow.run.real.question import Question, asked_together
 
 
 def predict_each(
