@@ -100,8 +100,8 @@ def test_active_parties_share_what_banks_know_alike(privacy):
     tables = parties()
     alike = {bank: Table.of(tables[bank].values, names=["age", "risk"], ids=tables[bank].ids) for bank in BANKS}
     model = model_of(Bagged(NETWORKS, Hybrid(privacy, shared=True, allow_two=True))).fit({**tables, **alike})
-    met = {name: one.ownership.sharing for name, one in model.model_.models.items()}
-    assert met == {"net1": ("bank1", "bank2"), "net2": ("bank2", "bank3")}
+    met = {name: one.ownership.groups for name, one in model.model_.models.items()}
+    assert met == {"net1": (("bank1", "bank2"),), "net2": (("bank2", "bank3"),)}
     rows = {"net1": tables["net1"], **alike}
     parts = [{"bank1", "bank2"}, {"bank2", "bank3"}]
     each = model._each(model.model_, rows, False)

@@ -1,5 +1,7 @@
 """Several active parties: what their runs have in common. It is no part of a plan, which has one active party."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from hedgerow.agreement.options import Hybrid
@@ -31,6 +33,18 @@ class Bagged(msgspec.Struct, frozen=True):
         if not isinstance(self.vote, bool):
             raise ParameterError(f"vote must be True or False; it is {self.vote!r}.")
 
-    def of(self, active: str) -> Hybrid:
-        """The run of one of the active parties."""
-        return msgspec.structs.replace(self.hybrid, active=active)
+    def of(self, active: str, beside: Collection[str]) -> Hybrid:
+        """The run of one of the active parties with these passive ones; groups that share columns lose the others."""
+        return one_of(self.hybrid, active, beside)
+
+
+def one_of(hybrid: Hybrid, active: str, beside: Collection[str]) -> Hybrid:
+    """The run of one active party with these passive ones, of which groups that share columns keep those that remain.
+
+    A group that is left with too few to hide among is refused when the run is planned, not grown separately.
+    """
+    shared = hybrid.shared
+    if isinstance(shared, tuple):
+        kept = (tuple(name for name in group if name in beside) for group in shared)
+        shared = tuple(group for group in kept if group) or False
+    return msgspec.structs.replace(hybrid, active=active, shared=shared)

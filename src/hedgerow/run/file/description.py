@@ -1,12 +1,11 @@
 """A run as a file describes it: everything apart from the data, checked before anything starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import msgspec
-
+from hedgerow.agreement.active_parties import one_of
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
@@ -47,13 +46,19 @@ class RunFile:
     @property
     def each(self) -> tuple["RunFile", ...]:
         """The runs of several active parties, each with one of them and all passive ones; or this one."""
-        runs = []
-        for name in self.actives:
-            passive = tuple(entry for entry in self.parties if entry.name == name or entry.name not in self.actives)
-            method: Any = msgspec.structs.replace(self.method, active=name)
-            place = self.folder / "parties" / name
-            runs.append(replace(self, method=method, parties=passive, folder=place, model=None, actives=()))
-        return tuple(runs) or (self,)
+        return tuple(self.of(name, self._passive) for name in self.actives) or (self,)
+
+    @property
+    def _passive(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name not in self.actives)
+
+    def of(self, active: str, beside: Collection[str]) -> "RunFile":
+        """The run of one of several active parties with these passive ones."""
+        parties = tuple(entry for entry in self.parties if entry.name == active or entry.name in beside)
+        method = one_of(cast(Hybrid, self.method), active, beside)
+        shared = _sharing(method, [entry.name for entry in parties])
+        place = self.folder / "parties" / active
+        return replace(self, method=shared, parties=parties, folder=place, model=None, actives=())
 
     @property
     def active(self) -> str:
@@ -173,8 +178,10 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     sealed = isinstance(method, Vertical) and method.encrypted
     few_bits = sealed and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
+    actives = actives_of(sections)
     if isinstance(method, Hybrid):
-        method = method.scheduled(params.max_depth).sharing([[name for name in names if name != method.active]])
+        method = method.scheduled(params.max_depth)
+        method = method if actives else _sharing(method, names)  # of several, each run says who shares columns
     run = RunFile(
         path,
         name,
@@ -189,10 +196,15 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         driver=driver,
         notes=tuple(notes),
         model=head.path("model"),
-        actives=actives_of(sections),
+        actives=actives,
         vote=head.flag("vote"),
     )
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
+
+
+def _sharing(method: Hybrid, names: Sequence[str]) -> Hybrid:
+    """Where it is not said, all passive parties share their columns, if there are enough of them."""
+    return method.sharing([[name for name in names if name != method.active]])
 
 
 def _notes(run: RunFile, sections: Sections, trees: TreeSection) -> list[str]:

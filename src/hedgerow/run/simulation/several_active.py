@@ -45,7 +45,7 @@ def fit_bag(
             tell(f"{active}: {sentence}")
 
         models[active] = fit_parties(
-            {active: tables[active], **beside}, own_valid or None, bagged.of(active), goal, params,
+            {active: tables[active], **beside}, own_valid or None, bagged.of(active, beside), goal, params,
             notes=said, threads=threads, callbacks=callbacks, tell=named,
         )  # fmt: skip
         notes += [f"{active}: {sentence}" for sentence in (*left_out(active, passive, beside), *said)]
@@ -83,4 +83,4 @@ def sharing_rows(active: str, own: Table, passive: Mapping[str, Table]) -> dict[
 
 def left_out(active: str, passive: Mapping[str, Table], beside: Mapping[str, Table]) -> list[str]:
     """Which passive parties take no part in an active party's run, in sentences."""
-    return [f"Party {name!r} has none of the rows of {active!r} and is left out." for name in passive.keys() - beside]
+    return [f"Party {name!r} has none of the rows of {active!r} and is left out." for name in passive if name not in beside]

@@ -66,7 +66,7 @@ def train(run: RunFile, options: Options) -> Outcome:
     if (place / BAG).exists():
         raise RunError(f"The run in {place} is finished and not overwritten; name another folder with --folder.")
     run.check_cipher()
-    ones = [_prepared(one, place / "parties" / one.active) for one in run.each]
+    ones = [_prepared(run, active, place / "parties" / active) for active in run.actives]
     check_actives(run.actives, {one.run.active: one.split.training[one.run.active] for one in ones})
     ones = [_trained(one, options) for one in ones]
     bag = Bag({one.run.active: one.model for one in ones}, run.vote)
@@ -83,18 +83,17 @@ def train(run: RunFile, options: Options) -> Outcome:
     )  # fmt: skip
 
 
-def _prepared(run: RunFile, place: Path) -> _One:
-    """The tables of one run, without the passive parties that have none of its rows."""
-    split = tables.party_tables(run)
-    own = split.training[run.active]
-    passive = {name: table for name, table in split.training.items() if name != run.active}
-    _check_names(run.active, own, passive)
-    beside = sharing_rows(run.active, own, passive)
-    notes = tuple(f"{run.active}: {sentence}" for sentence in left_out(run.active, passive, beside))
-    kept = tuple(entry for entry in run.parties if entry.name == run.active or entry.name in beside)
-    split = Split({run.active: own, **beside}, {n: t for n, t in split.valid.items() if n in (run.active, *beside)},
-                  split.notes)  # fmt: skip
-    return _One(replace(run, parties=kept, folder=place), split, (*split.notes, *notes))
+def _prepared(run: RunFile, active: str, place: Path) -> _One:
+    """The run of one active party and its tables, without the passive parties that have none of its rows."""
+    everyone = run.each[run.actives.index(active)]
+    training = tables.party_tables(everyone).training
+    passive = {name: table for name, table in training.items() if name != active}
+    beside = sharing_rows(active, training[active], passive)
+    own = replace(run.of(active, beside), folder=place)
+    split = tables.party_tables(own)
+    _check_names(active, split.training[active], {name: split.training[name] for name in beside})
+    said = tuple(f"{active}: {sentence}" for sentence in left_out(active, passive, beside))
+    return _One(own, split, (*split.notes, *said))
 
 
 def _check_names(active: str, own: Table, passive: Mapping[str, Table]) -> None:
