@@ -83,4 +83,6 @@ def sharing_rows(active: str, own: Table, passive: Mapping[str, Table]) -> dict[
 
 def left_out(active: str, passive: Mapping[str, Table], beside: Mapping[str, Table]) -> list[str]:
     """Which passive parties take no part in an active party's run, in sentences."""
-    return [f"Party {name!r} has none of the rows of {active!r} and is left out." for name in passive if name not in beside]
+    return [
+        f"Party {name!r} has none of the rows of {active!r} and is left out." for name in passive if name not in beside
+    ]
