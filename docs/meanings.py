@@ -277,7 +277,8 @@ POLICY = {
     "openers": "parties that may decrypt the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "
-    "or `names` too. Kinds and numbers of bins are always disclosed",
+    "or `names` too. Kinds and numbers of bins are always disclosed. Without it names are told only where passive "
+    "parties share their columns; `codes` refuses to take part in that",
     "disclose": "a section of its own: columns whose meaning `hedgerow disclose` tells the active party of a vertical "
     "model, each with a description; no others are told",
     "most_bins": "most bins of such a column that are ever shown, and to which its splits are rounded; 1 tells the "

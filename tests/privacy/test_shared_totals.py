@@ -13,9 +13,11 @@ import pytest
 from federated import params_of
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_request, encode
-from hedgerow.errors import CipherError, ParameterError, ProtocolError
+from hedgerow.data.table import Table
+from hedgerow.errors import CipherError, HedgerowError, ParameterError, ProtocolError
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.unencrypted.values import HEAD
+from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.hybrid.step_pads import StepPads
 from hedgerow.transports.inproc import InProcess
 
@@ -86,17 +88,17 @@ def test_no_pad_serves_two_steps_or_two_runs():
 
 
 class Altering(InProcess):
-    """Tells one party something else."""
+    """Tells some parties something else."""
 
-    def __init__(self, fed, alter, party="bank1"):
+    def __init__(self, fed, alter, *parties):
         super().__init__(fed.transport.answers)
-        self.alter, self.party = alter, party
+        self.alter, self.parties = alter, parties or ("bank1",)
 
     def carry(self, frames, deadline, most_bytes):
         told = {}
         for name, frame in frames.items():
             request = decode_request(frame)
-            changed = self.alter(request) if name == self.party else None
+            changed = self.alter(request) if name in self.parties else None
             told[name] = frame if changed is None else encode(changed)
         return super().carry(told, deadline, most_bytes)
 
@@ -114,6 +116,97 @@ def test_parties_that_are_told_other_nodes_open_nothing():
     fed = hybrid(banks_of()[0], params_of(max_depth=4), **SHARED)
     with pytest.raises((CipherError, ProtocolError), match=r"larger than any|refuses|not at the lowest"):
         fed.model(transport=Altering(fed, alter))
+
+
+def far_cuts(request):
+    """Cut points below all values, so that all rows of whoever hears them lie in one bin of each column."""
+    if not isinstance(request, m.ShareColumns):
+        return None
+    return msgspec.structs.replace(request, cuts=np.linspace(-3e38, -2e38, len(request.cuts), dtype=np.float32))
+
+
+def opened_of_one(monkeypatch):
+    """What opens if all banks but bank1 hear of cut points that put their rows out of the way."""
+    from hedgerow.privacy.unencrypted.cipher import UnencryptedSecretKey
+
+    seen, real = [], UnencryptedSecretKey.open_total
+    monkeypatch.setattr(UnencryptedSecretKey, "open_total", lambda key, all_: seen.append(real(key, all_)) or seen[-1])
+    fed = hybrid(banks_of()[0], params_of(max_depth=4), **SHARED)
+    fed.model(transport=Altering(fed, far_cuts, "bank0", "bank2", "bank3"))
+    return seen
+
+
+def test_parties_that_are_told_other_cut_points_open_nothing(monkeypatch):
+    with pytest.raises(CipherError, match="larger than any"):
+        opened_of_one(monkeypatch)
+
+
+def test_if_pads_did_not_depend_on_cut_points_the_sums_of_one_party_would_be_read(monkeypatch):
+    """The sabotage, which nothing else would notice."""
+    real = HybridParty._share
+
+    def deaf(party, pads, request, frame):
+        said = pads.said
+        answer = real(party, pads, request, frame)
+        pads.said = said
+        return answer
+
+    monkeypatch.setattr(HybridParty, "_share", deaf)
+    assert len(opened_of_one(monkeypatch)) > 3
+
+
+def test_what_was_told_apart_once_keeps_totals_closed():
+    """Also where nothing is told apart any more."""
+    one, other = (StepPads(number, {1 - number: bytes(32)}, bytes(32)) for number in (0, 1))
+    none = np.empty(0, np.int64)
+    first, later = (m.AskSealedSums(0, level, (), m.NodeList(none, none), b"", b"") for level in (0, 1))
+    assert one.of(first).add == other.of(first).subtract
+    one.of(later)
+    other.of(msgspec.structs.replace(later, public_key=b"another"))
+    last = msgspec.structs.replace(later, level=2)
+    assert one.of(last).add != other.of(last).subtract
+
+
+@pytest.mark.parametrize("kind", [m.AskSealedSums, m.AskCounts])
+def test_after_a_refusal_there_is_no_part_of_a_total(kind):
+    """Until all are introduced anew: here bank1 refuses a request, which the active party takes back."""
+    fed = hybrid(banks_of()[0], params_of(max_depth=4), **SHARED)
+
+    class Insists(InProcess):
+        def carry(self, frames, deadline, most_bytes):
+            if isinstance(decode_request(frames.get("bank1", b"")) if "bank1" in frames else None, kind):
+                with pytest.raises(HedgerowError):
+                    self.answers["bank1"](encode(m.KeepPart("x", 0, 10**6, b"y")))
+            return super().carry(frames, deadline, most_bytes)
+
+    with pytest.raises(ProtocolError, match="after a refusal"):
+        fed.model(transport=Insists(fed.transport.answers))
+
+
+@pytest.mark.parametrize(("kind", "most"), [("categorical", 4), ("numeric", 7)])
+def test_shared_cut_points_are_no_more_than_the_plan_and_the_categories_allow(kind, most):
+    """Column by column, whatever the others are."""
+    split, _ = banks_of()
+    shades = {name: table if name == "network" else _with_shade(table) for name, table in split.items()}
+
+    def alter(request):
+        if not isinstance(request, m.ShareColumns):
+            return None
+        column = 3 if kind == "categorical" else 0
+        sizes = np.diff(request.cut_starts)
+        sizes[column] = most + 1
+        cuts = np.concatenate([np.arange(1, n + 1, dtype=np.float32) for n in sizes])
+        return msgspec.structs.replace(request, cuts=cuts, cut_starts=np.concatenate([[0], np.cumsum(sizes)]))
+
+    fed = hybrid(shades, params_of(max_depth=4, max_bin=8), **SHARED)
+    with pytest.raises(ProtocolError, match="not in order, or too many"):
+        fed.model(transport=Altering(fed, alter))
+
+
+def _with_shade(table):
+    """With a column of five categories."""
+    values = np.column_stack([table.values, np.arange(table.n_rows) % 5]).astype(np.float32)
+    return Table.of(values, names=[*table.names, "shade"], categorical=["shade"], ids=table.ids)
 
 
 def test_parties_with_other_keys_open_nothing():

@@ -18,9 +18,10 @@ from hedgerow.errors import ModelError, ParameterError, PolicyError, ProtocolErr
 from hedgerow.model.bag import Bag
 from hedgerow.model.bagged_part import bagged_part, joined_columns
 from hedgerow.model.part import active_part_of, ownership_of, part_of
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.predict.several_models import bagged_plan, present_in
 from hedgerow.protocols.predict.several_parts import AnsweringAll
+from hedgerow.run.simulation.predict import predict_parties
 from hedgerow.run.simulation.predict_several import predict_each
 from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.params import TreeParams
@@ -71,6 +72,16 @@ def test_one_model_after_the_other_would_take_more(made):
         n += exchanges(heard, "bank2")
     _, together = heard_in(bag, tables)
     assert n > exchanges(together, "bank2")
+
+
+def test_each_model_is_told_what_it_would_be_told_alone(made):
+    """Ways down cuts that follow each other come model by model in each step, and are taken apart again."""
+    tables, bag = made
+    each, _ = heard_in(bag, tables)
+    for (name, model), together in zip(bag.models.items(), each, strict=True):
+        beside = {bank: tables[bank] for bank in ownership_of(model).parties if bank in BANKS}
+        leaves = predict_parties(model, {name: tables["net1"], **beside})
+        assert np.array_equal(together, model.means(model.scores_at(leaves)))
 
 
 def test_thresholds_of_passive_parties_are_not_needed_to_ask(made):
@@ -147,8 +158,8 @@ def test_rows_are_counted_for_every_model_that_they_are_predicted_by(made):
         return party.answer(encode(AskKnown(tuple(f"x{i}" for i in range(n)))))
 
     ask(40)
-    assert set(party.ledger.predicted.values()) == {40}
-    assert len(party.ledger.predicted) == 2
+    assert set(party.own_rows.ledger.predicted.values()) == {40}
+    assert len(party.own_rows.ledger.predicted) == 2
     with pytest.raises(PolicyError, match="most_predicted_rows"):
         ask(40)
 

@@ -89,7 +89,7 @@ def test_a_policy_file_says_it_in_a_word(tmp_path):
     file = tmp_path / "policy.toml"
     file.write_text('tell_columns = "names"\n')
     assert read_policy(file).tell_columns == "names"
-    assert Policy().tell_columns == "codes"
+    assert Policy().tell_columns is None
     file.write_text("tell_columns = true\n")
     with pytest.raises(PolicyError, match='tell_columns must be "codes" or "names"'):
         read_policy(file)

@@ -99,15 +99,18 @@ class Policy:
     """Trees with such cuts."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
-    tell_columns: Literal["codes", "names"] = "codes"
-    """What a vertical run's active party is told of this owner's columns: numbers alone, or their names too."""
+    tell_columns: Literal["codes", "names"] | None = None
+    """What a vertical run's active party is told of this owner's columns: numbers alone ("codes"), or their names too.
+
+    None: numbers, but names where the plan says that passive parties share their columns.
+    """
     disclose: Mapping[str, str] | None = None
     """Columns whose meaning this owner discloses once a vertical model is trained, with a description; None: none."""
     most_bins: int = 16
     """The most bins of a disclosed column that are ever shown; 1: its meaning alone, and nothing of its cuts."""
 
-    def check(self, plan: Plan) -> None:
-        """Refuse a plan that these rules do not allow, with the rule's name."""
+    def check(self, plan: Plan, party: str = "") -> None:
+        """Refuse a plan that these rules do not allow, with the rule's name; of this party, where parties differ."""
         if self.plan is not None and plan.digest.hex() != self.plan.removeprefix("sha256:"):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
         if isinstance(plan.method, Prediction):
@@ -120,7 +123,7 @@ class Policy:
                 raise PolicyError(f"The run has keys of only {_key_bits(plan)} bits, which this party's policy refuses "
                                   "(min_key_bits).")  # fmt: skip
             return
-        whole = isinstance(plan.method, WholeTrees)
+        whole, sharing = isinstance(plan.method, WholeTrees), plan.group_of(party)
         refused = [
             (whole and not self.allow_whole_trees, "shows whole trees of one party", "allow_whole_trees"),
             (plan.method.plain and not self.allow_plain, "has no protection", "allow_plain"),
@@ -132,6 +135,8 @@ class Policy:
             (self._too_few(plan), f"has only {len(plan.members)} parties", "fewest_parties or allow_two"),
             (self._few_after_losses(plan), "may grow trees from three parties after a loss", "fewest_parties"),
             (self._too_fine(plan), f"refines cuts to {plan.params.min_cut_rows} rows", "min_cut_rows"),
+            (self._too_few_in(sharing, plan), f"adds up {len(sharing)} parties' sums", "fewest_parties or allow_two"),
+            (sharing and self.tell_columns == "codes", "tells names of shared columns", "tell_columns"),
             (plan.params.min_child_rows < self.min_child_rows, "opens smaller nodes", "min_child_rows"),
             (
                 plan.method.hidden_rows and self.min_child_rows > 1,
@@ -165,6 +170,9 @@ class Policy:
 
     def _too_few(self, plan: Plan) -> bool:
         return plan.only_sums and plan.drawn(len(plan.members)) < self.fewest(plan)
+
+    def _too_few_in(self, sharing: tuple[str, ...], plan: Plan) -> bool:
+        return 0 < len(sharing) < self.fewest(plan)
 
     def _few_after_losses(self, plan: Plan) -> bool:
         """Drawn parties that are lost are not replaced, as long as three are left."""

@@ -74,7 +74,7 @@ class Membership:
         return Consent(public, self.identity.certificate, signature)
 
     def _check(self, plan: Plan, request: Propose) -> None:
-        self.policy.check(plan)
+        self.policy.check(plan, self.name)
         if plan.fingerprints.get(self.name) != self.identity.fingerprint:
             raise IdentityError(f"The plan does not name this party as {self.name!r} with the certificate it has.")
         if plan.coordinator:

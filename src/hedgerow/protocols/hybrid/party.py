@@ -8,6 +8,7 @@ from functools import partial
 from typing import Never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
@@ -34,6 +35,12 @@ class HybridParty(VerticalParty):
         """The columns that others have too, where they share them."""
         self._shaped: Tables | None = None
         self._counted: OwnCounts | None = None
+        self._pads: StepPads | None = None
+
+    def stop(self) -> None:
+        """No part of a total until all are introduced anew."""
+        if self._pads is not None:
+            self._pads.stop()
 
     def introduced(self, attempt: Attempt) -> Table[Never]:
         """As in a vertical run; where columns are shared, they are agreed on and not asked about."""
@@ -46,10 +53,10 @@ class HybridParty(VerticalParty):
         for key in attempt.introduced.keys:
             said.update(key.name.encode() + b"\0" + key.public_key)
         secrets = {number: attempt.pair_secrets[number] for number in self.numbers if number != attempt.number}
-        pads = StepPads(attempt.number, secrets, said.digest())
+        pads = self._pads = StepPads(attempt.number, secrets, said.digest())
         return {
             **table,
-            m.Agree: partial(self._agree, attempt),
+            m.Agree: partial(self._agree, attempt, pads),
             m.AskCounts: partial(self._counts, attempt, pads),
             m.ShareColumns: partial(self._share, pads),
             m.BeginSealed: partial(self._begin_sums, pads),
@@ -77,18 +84,20 @@ class HybridParty(VerticalParty):
             self._shaped = own.aligned(self.agreed), None if valid is None else valid.aligned(self.agreed)
         return self._shaped
 
-    def _agree(self, attempt: Attempt, request: m.Agree, frame: Frame) -> m.Done:
+    def _agree(self, attempt: Attempt, pads: StepPads, request: m.Agree, frame: Frame) -> m.Done:
         own = self.context.owner.own_table
         check_agreed(self.plan, request, attempt.facts, own.n_rows, 0)
         if {column.name for column in request.columns} != {column.name for column in attempt.facts.columns}:
             raise ProtocolError("The columns that the active party agreed on are not those of this party.")
         self.journal.settle(AGREED, frame.sha256)
         self.journal.begin(frame.sha256)
+        pads.hear(frame.sha256)
         self.agreed = request.columns
         return m.Done()
 
     def _counts(self, attempt: Attempt, pads: StepPads, request: m.AskCounts, frame: Frame) -> m.Answer:
         """What becomes known: own linked rows per prefix, in the sum over those that share columns."""
+        pads.check()
         own = self.tables[0]
         if pads.begun:
             raise ProtocolError("The active party asks for counts after the trees have begun.")
@@ -106,18 +115,31 @@ class HybridParty(VerticalParty):
         fits = len(request.cut_starts) == n + 1 and len(request.has_missing) == n and (sizes >= 0).all()
         if not fits or request.cut_starts[0] != 0 or request.cut_starts[-1] != len(request.cuts):
             raise ProtocolError("The cut points that the active party shares do not fit the columns.")
-        categorical = np.array([column.kind == "categorical" for column in self.agreed], np.bool_)
-        grid = Grid(request.cuts, request.cut_starts, request.has_missing, categorical)
-        if (sizes.max(initial=0) >= self.plan.params.max_bin and not categorical.any()) or not _ordered(grid):
+        grid = Grid(request.cuts, request.cut_starts, request.has_missing, _categorical(self.agreed))
+        if not (sizes <= self._most_cuts()).all() or not _ordered(grid):
             raise ProtocolError("The cut points that the active party shares are not in order, or too many.")
         self._counted = None
         rows = self.begin_rows(request, tables, grid)
-        rows.run.pads = pads.of
+        if not rows.run.table.grid.equals(grid):
+            raise ProtocolError("The active party shares other cut points than before in this run.")
+        pads.hear(*(np.ascontiguousarray(part).tobytes() for part in (grid.cuts, grid.cut_starts, grid.has_missing)))
+        rows.run.pads, rows.run.sharing = pads.of, len(self.numbers)
         return m.Done()
+
+    def _most_cuts(self) -> NDArray[np.int64]:
+        """Of each column: by the plan, or one less than there are categories."""
+        most = self.plan.params.max_bin
+        bins = [max(len(c.categories), 1) if c.kind == "categorical" else most for c in self.agreed]
+        return np.array(bins, np.int64) - 1
 
     def _begin_sums(self, pads: StepPads, request: m.BeginSealed, frame: Frame) -> m.Answer:
         pads.begun += 1
+        pads.hear(frame.sha256)
         return self._answer(request, frame)
+
+
+def _categorical(columns: tuple[Column, ...]) -> NDArray[np.bool_]:
+    return np.array([column.kind == "categorical" for column in columns], np.bool_)
 
 
 def _ordered(grid: Grid) -> bool:

@@ -4,6 +4,7 @@ The folder has the conversation and who sees what.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import called, ownership_of, part_of
 from hedgerow.protocols.align.lists import texts_of
+from hedgerow.protocols.predict.runs import Runs, ToldWays
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.told_trees import sides_of
 from hedgerow.trees.params import TreeParams
@@ -29,7 +31,16 @@ MOST_ROWS = 1 << 16
 Places = NDArray[np.int64]
 Ways = NDArray[np.bool_]
 Speakers = NDArray[np.int64]
-Walk = Generator[dict[str, AskWays], Mapping[str, Sides], NDArray[np.int32]]
+
+
+class Question(NamedTuple):
+    """What a party is asked, and the cuts that rows have come to, row by row."""
+
+    request: AskWays
+    cuts: Places
+
+
+Walk = Generator[dict[str, Question], Mapping[str, ToldWays], NDArray[np.int32]]
 """Rows on their way down: what to ask each party next; it goes on with the answers, and ends in leaves."""
 
 
@@ -71,6 +82,8 @@ class Asking:
         for first, *others in self._shared_numbers():  # they have the cuts of the first
             for number in others:
                 self.cuts[number], self.called[number] = self.cuts[first], self.called[first]
+        self.runs, self.follow = Runs(forest, self.owner), set[str]()
+        """Cuts of one owner that follow each other, and the parties that answer for a whole run of them."""
         self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
         """How many rows each party turned out not to have."""
 
@@ -94,14 +107,23 @@ class Asking:
     def _asked(self, walk: Walk) -> NDArray[np.int32]:
         """The end of a way on which only this model's questions are asked."""
         try:
-            requests = next(walk)
+            questions = next(walk)
             while True:
-                requests = walk.send(self.group.ask(requests, Sides))
+                answers = self.group.ask({party: one.request for party, one in questions.items()}, Sides)
+                questions = walk.send({party: told_by(party, answer) for party, answer in answers.items()})
         except StopIteration as end:
             places: NDArray[np.int32] = end.value
             return places
 
-    def speakers(self, told: Mapping[str, NDArray[np.bool_]], keys: NDArray[np.uint64]) -> Speakers:
+    def ways(self, party: str, cuts: Places) -> Generator[int, Ways, None]:
+        """How many ways a party tells next, once it told the ones before: of rows at these cuts, then further on."""
+        while len(cuts):
+            left = yield len(cuts)
+            below = self.model.forest.children[cuts] + ~left
+            on = self.runs.goes_on(cuts, left) & (party in self.follow)
+            cuts = below[on].astype(np.int64)
+
+    def speakers(self, told: Mapping[str, tuple[Ways, bool]], keys: NDArray[np.uint64]) -> Speakers:
         """Who speaks for each row at a party's cuts, by number (parties x rows): -1 where nobody knows the row.
 
         That is the party, if it has the row; of parties that share their columns one of those that have it.
@@ -110,7 +132,8 @@ class Asking:
         known[self.own_number] = True
         for number, party in enumerate(self.parties):
             if party in told:
-                known[number] = told[party]
+                known[number], follows = told[party]
+                self.follow |= {party} if follows else set()
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(keys) - int(has.sum())
         speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
@@ -152,27 +175,37 @@ class Asking:
 
     def _ask(
         self, at: Places, under_way: Places, n: int, speakers: Speakers
-    ) -> Generator[dict[str, AskWays], Mapping[str, Sides], None]:
-        """One exchange: the owners of the cuts that rows have come to tell which way they go."""
+    ) -> Generator[dict[str, Question], Mapping[str, ToldWays], None]:
+        """One exchange: the owners of the cuts that rows have come to tell which way they go, there and further on."""
         moved, requests = {}, {}
         owner = speakers[self.owner[at[under_way]], under_way // n]
-        for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
+        for number, party in enumerate(self.parties):
             theirs = under_way[owner == number]
-            if not len(theirs):
-                continue
-            cut = self.number[at[theirs]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
-            n_rows = np.bincount(cut, minlength=len(nodes))
-            tree, node = (name[n_rows > 0] for name in self.called[number])
-            moved[party] = theirs[np.argsort(cut, kind="stable")]
-            requests[party] = AskWays(
-                tree.astype(np.int32),
-                node.astype(np.int32),
-                n_rows[n_rows > 0].astype(np.int32),
-                (moved[party] // n).astype(np.uint16),
-            )
-        for party, answer in (yield requests).items():
-            refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
-            self._move(at, moved[party], sides_of(answer.left, [len(moved[party])], refusal)[0])
+            if len(theirs):
+                moved[party], requests[party] = self._question(number, at, theirs, n)
+        for party, told in (yield requests).items():
+            self._go_down(at, moved[party], told, party in self.follow)
+            told.end()
+
+    def _question(self, number: int, at: Places, places: Places, n: int) -> tuple[Places, Question]:
+        """What a party is asked about rows that have come to its cuts, and their places in the order of the request."""
+        nodes, party = self.cuts[number], self.parties[number]
+        cut = self.number[at[places]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
+        n_rows = np.bincount(cut, minlength=len(nodes))
+        named = n_rows > 0
+        if party in self.follow:
+            named[self.number[self.runs.below(nodes[named])]] = True
+        tree, node = (name[named].astype(np.int32) for name in self.called[number])
+        places = places[np.argsort(cut, kind="stable")]
+        request = AskWays(tree, node, n_rows[named].astype(np.int32), (places // n).astype(np.uint16))
+        return places, Question(request, at[places])
+
+    def _go_down(self, at: Places, places: Places, told: ToldWays, follows: bool) -> None:
+        """Move rows as their speaker told: from the cut that each had come to, to where it leaves the run."""
+        while len(places):
+            cut, left = at[places], told.next(len(places))
+            self._move(at, places, left)
+            places = places[self.runs.goes_on(cut, left)] if follows else places[:0]
 
 
 def batches(n_rows: int, n_trees: int) -> list[slice]:
@@ -181,12 +214,17 @@ def batches(n_rows: int, n_trees: int) -> list[slice]:
     return [slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
 
 
-def known_of(group: PartyGroup, ids: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-    """Which of the rows each party has. What becomes known: that, and to each party the ids."""
+def told_by(party: str, answer: Sides) -> ToldWays:
+    """The ways that a party told."""
+    return ToldWays(answer.left, f"Party {party!r} did not tell which way the rows go that it was asked about.")
+
+
+def known_of(group: PartyGroup, ids: Sequence[str]) -> dict[str, tuple[Ways, bool]]:
+    """Which of the rows each party has, and whether it answers for runs of cuts; each party learns the ids."""
     told = {}
     for party, answer in group.tell(AskKnown(tuple(ids)), Known).items():
         refusal = f"Party {party!r} did not tell which of the rows it has."
-        told[party] = sides_of(answer.known, [len(ids)], refusal)[0]
+        told[party] = sides_of(answer.known, [len(ids)], refusal)[0], answer.follows
     return told
 
 

@@ -15,6 +15,7 @@ Sees in the clear.  As with one model: the active party the path of its rows thr
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,10 @@ from hedgerow.model.bagged_part import bag_id
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import ownership_of
 from hedgerow.protocols.align.lists import texts_of
-from hedgerow.protocols.predict.active import Asking, Walk, asked, batches, known_of
+from hedgerow.protocols.predict.active import Asking, Question, Walk, asked, batches, known_of, told_by
+from hedgerow.protocols.predict.runs import ToldWays
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.notify import Tell
-from hedgerow.protocols.told_trees import sides_of
 from hedgerow.trees.params import TreeParams
 
 Leaves = NDArray[np.int32]
@@ -99,32 +100,50 @@ class AskingAll:
     def _together(self, walks: Sequence[Walk]) -> list[Leaves]:
         """All ways to their ends, one exchange for the questions that all have next."""
         ends: dict[int, Leaves] = {}
-        requests: dict[int, dict[str, AskWays]] = {}
-        answers: dict[int, dict[str, Sides]] = {}
+        questions: dict[int, dict[str, Question]] = {}
+        answers: dict[int, dict[str, ToldWays]] = {}
         while len(ends) < len(walks):
             for i, walk in enumerate(walks):
                 if i in ends:
                     continue
                 try:
-                    requests[i] = walk.send(answers[i]) if i in answers else next(walk)
+                    questions[i] = walk.send(answers[i]) if i in answers else next(walk)
                 except StopIteration as end:
                     ends[i] = end.value
-                    requests.pop(i, None)
-            answers = self._exchange(requests)
+                    questions.pop(i, None)
+            answers = self._exchange(questions)
         return [ends[i] for i in range(len(walks))]
 
-    def _exchange(self, requests: Mapping[int, Mapping[str, AskWays]]) -> dict[int, dict[str, Sides]]:
+    def _exchange(self, questions: Mapping[int, Mapping[str, Question]]) -> dict[int, dict[str, ToldWays]]:
         """Ask each party once what the models would ask it, and give each model the answers to its own questions."""
-        parties = dict.fromkeys(party for asked_for in requests.values() for party in asked_for)
-        of = {party: [i for i, asked_for in requests.items() if party in asked_for] for party in parties}
-        merged = {party: _merged([requests[i][party] for i in of[party]]) for party in parties}
-        answers: dict[int, dict[str, Sides]] = {i: {} for i in requests}
-        for party, answer in (self.group.ask(merged, Sides) if merged else {}).items():
-            sizes = [len(requests[i][party].rows) for i in of[party]]
-            refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
-            for i, left in zip(of[party], sides_of(answer.left, sizes, refusal), strict=True):
-                answers[i][party] = Sides(np.packbits(left, bitorder="little"))
+        of: dict[str, dict[int, Question]] = {}
+        for i, own in questions.items():
+            for party, question in own.items():
+                of.setdefault(party, {})[i] = question
+        answers: dict[int, dict[str, ToldWays]] = {i: {} for i in questions}
+        requests = {party: _merged([one.request for one in asked_for.values()]) for party, asked_for in of.items()}
+        for party, answer in (self.group.ask(requests, Sides) if requests else {}).items():
+            for i, told in self._split(party, answer, of[party]).items():
+                answers[i][party] = told
         return answers
+
+    def _split(self, party: str, answer: Sides, questions: Mapping[int, Question]) -> dict[int, ToldWays]:
+        """The ways that a party told, model by model: it tells the first of all models, then those that follow."""
+        told = told_by(party, answer)
+        counts = {i: self.askings[i].ways(party, one.cuts) for i, one in questions.items()}
+        sizes = {i: next(count) for i, count in counts.items()}
+        found: dict[int, list[NDArray[np.bool_]]] = {i: [] for i in questions}
+        while sizes:
+            step = {i: told.next(n) for i, n in sizes.items()}
+            sizes = {}
+            for i, left in step.items():
+                found[i].append(left)
+                with suppress(StopIteration):
+                    sizes[i] = counts[i].send(left)
+        told.end()
+        return {
+            i: told_by(party, Sides(np.packbits(np.concatenate(ways), bitorder="little"))) for i, ways in found.items()
+        }
 
 
 def _merged(requests: Sequence[AskWays]) -> AskWays:

@@ -13,7 +13,8 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ModelError, PolicyError, ProtocolError
 from hedgerow.model.bagged_part import bagged_part
 from hedgerow.model.part import Part
-from hedgerow.protocols.predict.passive import Answering, PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
+from hedgerow.protocols.predict.passive import Answering
 
 
 class AnsweringAll(Answering):

@@ -12,8 +12,9 @@ Sees in the clear.  Active: these bits, and the rows of categories.  Of the rest
 The active party turns the bits into numbers of rows that are not the true ones, but allow and refuse the same cuts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import AllowedSums, BeginSealed, NamedColumns, OwnColumns
 from hedgerow.privacy import shapes
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.local import Part
@@ -230,6 +232,37 @@ def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
     return n_trees * params.n_estimators * max(sum(nodes), 1)
 
 
+def tree_plans(
+    begin: BeginSealed, n_rows: int, params: TreeParams, levels: str, sharing: int = 0
+) -> Iterator[RowsPlan]:
+    """What a round's key is for, at most, where a party answers that has so many rows of every tree that count.
+
+    Both sides work it out alike, so that a key holds no more than that needs: trees are as wide as they can be, and the
+    largest node of a level has twice the rows of the mean one. Steps of other trees are answered with the same key.
+    Parties that share their columns (`sharing` of them) get one key, on which their pads depend: that of the mean.
+    """
+    if begin.together:
+        n_rows = ceil(begin.together / max(sharing, 1))
+    letters, every = levels or JOINT * params.max_depth, max(n_rows * begin.n_trees, 1)
+    for depth, letter in enumerate(letters):
+        if letter == ACTIVE_ONLY:
+            continue
+        halved = depth > 0 and letter == letters[depth - 1]
+        rows = max(every // (1 + halved), 1)
+        nodes = min(begin.n_trees << depth >> halved, rows)
+        yield RowsPlan(
+            rows=rows,
+            bounds=(begin.bound, begin.bound),
+            groups=begin.groups,
+            columns=begin.columns,
+            nodes=nodes,
+            most_rows=min(rows, ceil(2 * rows / nodes)),
+            run_sums=begin.run_sums,
+            by_holder=True,
+            together=max(begin.together, rows) if begin.together else 0,
+        )
+
+
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sums that are asked for in each column: its last bin follows from the node's total."""
     return bins[bins > 1] - 1
@@ -250,8 +283,8 @@ class Asked(NamedTuple):
     once: bool
 
     @classmethod
-    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
-        """What is sealed and asked for at these nodes."""
+    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = ()) -> "Asked":
+        """What is sealed and asked for at these nodes, with a key that merges results at these distances."""
         sizes, rows = part.sizes(nodes), part.rows(nodes)
         tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
         if once:
@@ -274,6 +307,7 @@ class Asked(NamedTuple):
             run_sums=begin.run_sums,
             by_holder=True,
             together=begin.together,
+            merging=merging,
         )
         return cls(plan, tree, rows, among, once)
 

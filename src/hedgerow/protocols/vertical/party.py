@@ -111,7 +111,7 @@ class VerticalParty:
     def _columns(self, request: m.AskColumns, tables: Tables) -> m.OwnColumns:
         rows = self.begin_rows(request, tables)
         columns = rows.run.table.describe()
-        if self.policy.tell_columns == "codes":
+        if self.policy.tell_columns != "names":
             return columns
         return m.NamedColumns(columns.n_values, columns.has_missing, columns.categorical, tables[0].names)
 

@@ -12,6 +12,7 @@ from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import OwnColumns
 from hedgerow.data.table import Table
+from hedgerow.errors import PolicyError
 from hedgerow.model.prepare import own_cuts
 from hedgerow.privacy.additive import Cipher
 from hedgerow.protocols.vertical.columns import bins_of, wanted
@@ -53,22 +54,27 @@ class PassiveTable:
         lacks: bool = False,
         shared: Grid | None = None,
     ) -> "PassiveTable":
-        """With own cut points that leave so many rows in every bin that has any.
+        """With own cut points that leave so many own rows in every bin that has any, however often each is linked.
 
-        Rows that this party lacks (`lacks`) have missing values in its columns, so that each has a bin for these. Cut
-        points that parties share (`shared`) are those of all of them, and so are the rows of a bin.
+        Rows that this party lacks (`lacks`) have missing values in its columns, so that each has a bin for these, but
+        for columns that are not used because too few own ones would lie there. Cut points that parties share (`shared`)
+        are those of all of them; if they leave fewer own rows in a bin, they are refused.
         """
-        params = plan.params
+        params, used = plan.params, np.ones(own.n_columns, np.bool_)
         if shared is not None:
             found = shared, bins.fullest_under(shared, own.values, own.absent, threads)
         else:
             found = own_cuts(own, params.max_bin, params.min_cut_rows, threads)
-        if bin_rows > 1 and shared is None:
+        if bin_rows > 1:
             codes = _native.columns_of(bins.to_bins(*found, own.values, own.absent, threads), threads)
-            grid = coarser(found[0], counts_of(codes, found[0]), bin_rows)
+            counts = counts_of(codes[:, _firsts(own)] if plan.method.links else codes, found[0])
+            if shared is not None:
+                _check_bins(counts, bin_rows)
+            grid = found[0] if shared is not None else coarser(found[0], counts, bin_rows)
+            used = np.asarray((grid.n_values > 1) | grid.has_missing, np.bool_)
             found = grid, bins.fullest_under(grid, own.values, own.absent, threads)
         if lacks and shared is None:
-            found = replace(found[0], has_missing=np.ones(found[0].n_columns, np.bool_)), found[1]
+            found = replace(found[0], has_missing=used), found[1]
         none = np.empty(0, np.float32)
 
         def sample(table: Table) -> Sample:
@@ -128,3 +134,17 @@ class PassiveTable:
         if self.params.subsample >= 1:
             return self.n_own
         return int(sampled(self.own.keys, self.params.subsample, self.params.random_state, round_).sum())
+
+
+def _firsts(linked: Table) -> NDArray[np.intp]:
+    """Of linked rows the first of each id, which stand together; they repeat one row."""
+    ids = np.asarray(linked.ids)
+    return np.flatnonzero(np.concatenate([np.ones(min(len(ids), 1), np.bool_), ids[1:] != ids[:-1]]))
+
+
+def _check_bins(counts: list[NDArray[np.int64]], least: int) -> None:
+    if any(((rows > 0) & (rows < least)).any() for rows in counts):
+        raise PolicyError(
+            "The cut points that passive parties share leave fewer of this party's rows in a bin than its policy "
+            "allows (min_bin_rows); this party stops. Use fewer bins (max_bin), or columns of its own (shared = false)."
+        )

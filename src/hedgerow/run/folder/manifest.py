@@ -118,8 +118,9 @@ def bytes_by_party(messages: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int
 
 def told(method: Method) -> Iterator[Disclosure]:
     """Every field of every message, but for those that are always empty in a run of this method."""
-    empty = {"columns", "classes", "weighted", "absent"} if isinstance(method, Vertical) else set()
-    empty |= {"columns"} if method.private_names else set()
+    empty = {"classes", "weighted", "absent"} if isinstance(method, Vertical) else set()
+    shown = method.shares or not isinstance(method, Vertical)
+    empty |= {"columns"} if method.private_names or not shown else set()
     for line in disclosures():
         if line.message != "Facts" or line.field not in empty:
             yield line

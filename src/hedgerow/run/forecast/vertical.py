@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from math import ceil
 
 from hedgerow import _native
+from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import BeginSealed
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, run_nodes
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, RUN_SUMS, run_nodes, tree_plans
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -41,6 +44,14 @@ def n_asked(plan: Plan, trees: Trees) -> float:
     """Levels of a mean round at which passive parties are asked."""
     letters = plan.method.levels or " " * len(trees.reached)
     return sum(share for share, letter in zip(trees.reached, letters, strict=True) if letter != ACTIVE_ONLY)
+
+
+def merging_of(plan: Plan, sizes: Sizes) -> Merging:
+    """Where results are merged: as both sides find it out."""
+    groups, bound = sizes.groups * len(plan.answering), 1 << (plan.params.gradient_bits - 1)
+    run_sums = RUN_SUMS * groups * run_nodes(plan.params, sizes.n_trees, plan.method.levels)
+    begin = BeginSealed(0, sizes.n_trees, bound, max(groups, 1), max(sizes.columns, 1), run_sums)
+    return cipher_of(plan).merging(tree_plans(begin, sizes.rows, plan.params, plan.method.levels))
 
 
 def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
@@ -90,6 +101,7 @@ def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> 
         columns=max(sizes.columns, 1),
         nodes=nodes,
         most_rows=most_rows,
-        run_sums=4 * groups * most_nodes,
+        run_sums=RUN_SUMS * groups * most_nodes,
+        merging=merging_of(plan, sizes),
         together=sizes.rows * len(plan.answering) if plan.groups else 0,
     )

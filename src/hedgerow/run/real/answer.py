@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.model.part import Part
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.predict.several_parts import AnsweringAll
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder.folder import open_folder

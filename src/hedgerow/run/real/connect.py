@@ -75,10 +75,10 @@ def party_seat(
     return _checked(seat, entry.fingerprint, f"[[party]] {name!r}")
 
 
-def bound_policy(own: Policy, plan: Plan) -> Policy:
+def bound_policy(own: Policy, plan: Plan, party: str = "") -> Policy:
     """A party's rules, which from now on allow this plan only; refuses a plan that they do not allow."""
     policy = replace(own, plan=own.plan or plan.digest.hex())
-    policy.check(plan)
+    policy.check(plan, party)
     return policy
 
 

@@ -44,7 +44,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
     """Take part in a run until the driver says that it is finished; returns the folder with the model."""
     name, plan, say = joining.name, run.real_plan(), options.say
     seat = party_seat(run, plan, name, joining.identity, say, instead="hedgerow drive")
-    policy = bound_policy(joining.policy, plan)
+    policy = bound_policy(joining.policy, plan, name)
     run.check_cipher()
     joining.own.check(plan)
     place = options.folder or run.folder.with_name(f"{run.folder.name}-{name}")

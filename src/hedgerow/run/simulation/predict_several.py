@@ -13,7 +13,7 @@ from hedgerow.identity.identity import Identity
 from hedgerow.model.bag import Bag
 from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.joining import propose
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.predict.several_models import ask_all, bagged_plan, present_in
 from hedgerow.protocols.predict.several_parts import AnsweringAll
 from hedgerow.protocols.session.group import PartyGroup
