@@ -142,6 +142,12 @@ def check_folder(path: Path, resume: bool | None) -> dict[str, Any] | None:
     return kept
 
 
+def is_finished(path: Path) -> bool:
+    """Whether the run in a folder has finished."""
+    kept = _kept(path)
+    return kept is not None and kept["status"] == FINISHED
+
+
 def _kept(path: Path) -> dict[str, Any] | None:
     """The manifest in a folder; None if there is no folder, or nothing in it."""
     try:
