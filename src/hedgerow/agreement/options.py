@@ -33,6 +33,7 @@ Columns = Literal["shared", "all"]
 ColumnNames = Literal["open", "private"]
 Align = Literal["given", "private"]
 OnLoss = Literal["wait", "continue"]
+PassiveCuts = Literal["best", "random"]
 Order = Literal["bagging", "sequential"]
 PREDICT = "predict"
 SEALED = "predict-sealed"
@@ -131,6 +132,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
+
+    @property
+    def draws_cuts(self) -> bool:
+        """Whether cuts of passive columns are drawn by a hash, without a look at labels, so that nothing is summed."""
+        return False
 
     @property
     def hidden_rows(self) -> bool:
@@ -421,11 +427,40 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     total of their sums is ever opened; that takes three of them, or `allow_two`, because the active party together with
     all but one reads the sums of the last. `shared` says who does: True, all; False, nobody; or groups of names. None:
     in one process those whose columns have the same names, else all where there are three passive parties.
+
+    With `passive_cuts="random"` cuts at the passive parties' levels are drawn by a public hash: these parties tell
+    sides of rows, and nothing that comes from gradients is sealed or summed. `depth_active=5, depth_passive=2` is
+    another way to say `levels="AAAAAPP"`.
     """
 
     align: Align | None = "private"
     shared: bool | tuple[tuple[str, ...], ...] | None = None
     allow_two: bool = False
+    passive_cuts: PassiveCuts = "best"
+    depth_active: int | None = None
+    depth_passive: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_words(self, allow_two=(True, False), passive_cuts=get_args(PassiveCuts))
+        if self.draws_cuts and "J" in self.levels:
+            raise ParameterError(
+                'With passive_cuts = "random" no cuts compete at a level, so none can have the letter J; use A and P, '
+                'like "AAAPP".'
+            )
+        if (self.depth_active, self.depth_passive) != (None, None):
+            self._check_depths()
+
+    def _check_depths(self) -> None:
+        """Both are said, or none, and not the same with other words."""
+        depths = (self.depth_active, self.depth_passive)
+        if any(type(depth) is not int or depth < 0 for depth in depths) or not any(depths):
+            raise ParameterError(
+                "depth_active and depth_passive go together, whole numbers of levels of which one is above 0; they are "
+                f"{self.depth_active!r} and {self.depth_passive!r}."
+            )
+        if self.levels:
+            raise ParameterError("levels says what depth_active and depth_passive say; leave one of them out.")
 
     @property
     def aligns(self) -> bool:
@@ -458,7 +493,26 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         if self.levels:
             return self
         passive = max(1, max_depth // 2)
-        return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
+        if self.depth is None:
+            levels = "A" * (max_depth - passive) + ("P" if self.draws_cuts else "J") * passive
+        elif self.depth == max_depth:
+            levels = "A" * (self.depth_active or 0) + "P" * (self.depth_passive or 0)
+        else:
+            raise ParameterError(
+                f"depth_active and depth_passive are {self.depth} levels together, and max_depth is {max_depth}; say "
+                f"max_depth = {self.depth}."
+            )
+        return msgspec.structs.replace(self, levels=levels, depth_active=None, depth_passive=None)
+
+    @property
+    def depth(self) -> int | None:
+        """The levels of a tree, where `depth_active` and `depth_passive` say how many there are."""
+        return None if self.depth_active is None else self.depth_active + (self.depth_passive or 0)
+
+    @property
+    def draws_cuts(self) -> bool:
+        """As `passive_cuts` says."""
+        return self.passive_cuts == "random"
 
     def sharing(self, alike: Sequence[Sequence[str]]) -> "Hybrid":
         """The same where it is said who shares columns: unless it was, each of these groups that is large enough."""
@@ -478,6 +532,8 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
                 "In a hybrid run no passive party can count the rows of a node that it lacks; use min_child_rows = 1."
             )
         super().check(plan)
+        if self.draws_cuts and not self.levels:
+            raise ParameterError('The plan of a run with passive_cuts = "random" says whose each level is; set levels.')
         if self.shared:
             self._check_shared(plan.answering)
 

@@ -136,13 +136,20 @@ class VerticalRows:
         self.now = ActiveRound(round_, asked, _native.narrow(self.own.pairs, self.own.settings.scales.bits))
         linked = ((party, self.links[party]) for party in asked if party in self.links)
         self.now.held = {party: HeldRows(rows, self.own, self.own.draw, round_) for party, rows in linked}
-        self._sealing = None
+        self._sealing = self._new_sealing(asked) if asked else None
         if asked:
-            secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
-            spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
-            claimed = ClaimedSums(list(spans), self.joint.grid)
-            self._sealing = Sealing(secret, np.abs(self.now.own_gradients), claimed)
-            self.before.start_round(round_)
+            self.before.start_round(round_, self._asked_for)
+
+    def _new_sealing(self, asked: Mapping[str, int]) -> Sealing | None:
+        """A new key, and nothing claimed yet."""
+        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
+        spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
+        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
+
+    @property
+    def _asked_for(self) -> bytes:
+        """What, beside the trees so far, decides what the others are asked first; nothing does."""
+        return b""
 
     @property
     def sealing(self) -> Sealing:
@@ -300,10 +307,11 @@ class VerticalRows:
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         asks = self._letter(self.now.depth) != ACTIVE_ONLY
         self.now.depth += 1
-        if self.now.asked and not asks:
-            self.sealing.claimed.forget()
-        elif self.now.asked:
+        if self.now.asked and asks:
             self.before.hear(told)
+        if self._sealing is not None and not asks:
+            self._sealing.claimed.forget()
+        elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
 
@@ -360,6 +368,10 @@ class VerticalRows:
     def _rows_at(self, party: str, nodes: Nodes) -> list[int]:
         """Of a party's rows, part by part, how many are at these nodes."""
         return [int(part.sizes(nodes).sum()) for part in parts_at(self.now.held.get(party), self.own)]
+
+    def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
+        """From the own gradients, as parties sum them; nothing is said."""
+        return self._sums(self.now.own_gradients, nodes)
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""

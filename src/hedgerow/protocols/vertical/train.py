@@ -16,6 +16,7 @@ from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.drawn_active import DrawnRows, drawn_cuts
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
 from hedgerow.protocols.vertical.schema import columns_of
@@ -49,6 +50,8 @@ def grow(
         learnt.follow(joint.grid)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
+    if plan.method.draws_cuts:
+        growth = replace(growth, given=drawn_cuts(joint, plan.method.levels, plan.params.random_state, asks))
     grown = boost(
         rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
         growth,
@@ -73,7 +76,8 @@ def grow(
 def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
     plan = talk.group.plan
-    return (HiddenRows if plan.method.hidden_rows else VerticalRows)(talk, ready.rows, joint, plan.params, done)
+    kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
+    return kind(talk, ready.rows, joint, plan.params, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

@@ -1,0 +1,134 @@
+"""Cuts that a hash draws without a look at any row: the same for everybody who knows the seed and numbers of bins.
+
+Of every node it is drawn whose columns cut it, then which of these columns, at which bin, and where missing values go.
+What is drawn of an owner's columns depends on nobody else's, so that an owner can check that a cut was not chosen.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.sampling import CUTS, stream
+from hedgerow.trees.splits import Nodes
+
+OWNER, COLUMN, BIN, MISSING, CATEGORIES = range(5)
+"""What is drawn of a node; of categories four words of bits."""
+LAST = CATEGORIES + 4
+N_BINS = 256
+"""That a set of bins has room for."""
+
+Draws = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+
+class Places(NamedTuple):
+    """Where nodes are cut: see `splits.Cuts`."""
+
+    column: NDArray[np.int32]
+    bin: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    left_bins: NDArray[np.uint64]
+
+
+class GivenCuts(Protocol):
+    """Cuts that are not searched for."""
+
+    def at(self, round_: int, depth: int, nodes: Nodes) -> Places | None:
+        """Where to cut these nodes, so many levels below their roots; None: where it is worth most."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnDraws:
+    """What is drawn of one owner's columns, numbered from its first."""
+
+    n_values: Ints
+    has_missing: NDArray[np.bool_]
+    categorical: NDArray[np.bool_]
+    seed: int
+
+    @classmethod
+    def of(cls, grid: Grid, seed: int, first: int = 0, last: int | None = None) -> "OwnDraws":
+        """Of these columns of a grid."""
+        here = slice(first, last)
+        return cls(grid.n_values[here], grid.has_missing[here], grid.categorical[here], seed)
+
+    @property
+    def can_be_cut(self) -> Ints:
+        """The columns of more than one bin."""
+        return np.flatnonzero(self.n_values + self.has_missing > 1)
+
+    def places(self, round_: int, nodes: Nodes) -> Places:
+        """Where each node is cut, if these columns cut it."""
+        drawn, some = drawn_at(self.seed, round_, nodes), self.can_be_cut
+        column = some[drawn[:, COLUMN] % np.uint64(len(some))]
+        n_values, missing, by_set = self.n_values[column], self.has_missing[column], self.categorical[column]
+        bin_ = (drawn[:, BIN] % np.maximum(n_values - 1, 1).astype(np.uint64)).astype(np.int64)
+        # Rows that lack the value share the first bin where there is none for them; alone they go right.
+        left = ~missing | ((drawn[:, MISSING] & np.uint64(1) == 0) & (n_values > 1))
+        sets = np.arange(N_BINS) <= bin_[:, None]
+        sets[by_set] = _categories(drawn[by_set], n_values[by_set], bin_[by_set])
+        has = np.flatnonzero(missing)
+        sets[has, n_values[has]] = left[has]
+        words = np.packbits(sets, axis=1, bitorder="little").view(np.uint64)
+        return Places(column.astype(np.int32), np.where(by_set, -1, bin_).astype(np.int32), left, words)
+
+
+def drawn_at(seed: int, round_: int, nodes: Nodes) -> Draws:
+    """A row of draws for each node."""
+    keys = (nodes.node.astype(np.uint64)[:, None] << np.uint64(8)) | np.arange(LAST, dtype=np.uint64)
+    out = np.empty(keys.shape, np.uint64)
+    for tree in np.unique(nodes.tree).tolist():
+        mine = nodes.tree == tree
+        out[mine] = _native.draws(keys[mine].reshape(-1), seed, stream(CUTS, round_, tree)).reshape(-1, LAST)
+    return out
+
+
+def _categories(drawn: Draws, n_values: Ints, left: Ints) -> NDArray[np.bool_]:
+    """Each category goes left or right alike; `left` does, and the one behind it goes right."""
+    words = np.ascontiguousarray(drawn[:, CATEGORIES:])
+    sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
+    every, row = np.arange(N_BINS), np.arange(len(sets))
+    sets &= every < n_values[:, None]
+    sets[row, (left + 1) % n_values] = False
+    sets[row, left] = True
+    return sets
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnCuts:
+    """The cuts of levels at which none is searched for: in columns of one of several owners, as often as it has some.
+
+    `spans` are the owners' columns, each from its first to before its last; `open_to` says which of them a round asks.
+    """
+
+    grid: Grid
+    spans: Sequence[tuple[int, int]]
+    depths: frozenset[int]
+    seed: int
+    open_to: Callable[[int], NDArray[np.bool_]]
+
+    def at(self, round_: int, depth: int, nodes: Nodes) -> Places | None:
+        """A cut for every node, where the level is drawn and there are columns to be cut."""
+        if depth not in self.depths:
+            return None
+        owners = [OwnDraws.of(self.grid, self.seed, *span) for span in self.spans]
+        n_columns = np.array([len(own.can_be_cut) for own in owners]) * self.open_to(round_)
+        if not n_columns.any():
+            return None
+        ends = np.cumsum(n_columns)
+        drawn = drawn_at(self.seed, round_, nodes)[:, OWNER] % np.uint64(ends[-1])
+        owner = np.searchsorted(ends, drawn.astype(np.int64), side="right")
+        order = np.argsort(owner, kind="stable")
+        parts = [
+            owners[number].places(round_, nodes.at(np.flatnonzero(owner == number)))
+            for number in np.unique(owner).tolist()
+        ]
+        column, bin_, left, sets = (np.concatenate(field) for field in zip(*parts, strict=True))
+        first = np.array([first for first, _ in self.spans])[owner[order]]
+        back = np.argsort(order)
+        return Places((column + first).astype(np.int32)[back], bin_[back], left[back], sets[back])
