@@ -132,7 +132,8 @@ RUN_FILE = {
         "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
         "hybrid run `A` in the first half, or one more, and `J` in the others",
         "passive_cuts": "of a hybrid run, at levels `P`. best: those that reduce the loss most, from encrypted sums. "
-        "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of rows only",
+        "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of "
+        "rows only",
         "depth_active": "of a hybrid run, with depth_passive: so many levels `A`, then so many `P`, instead of levels; "
         "without max_depth their sum is the depth",
         "depth_passive": "see depth_active",
