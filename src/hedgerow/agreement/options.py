@@ -34,6 +34,10 @@ ColumnNames = Literal["open", "private"]
 Align = Literal["given", "private"]
 OnLoss = Literal["wait", "continue"]
 PassiveCuts = Literal["best", "random"]
+MOST_UNITS = 255
+"""Passive parties, or groups of them, with subtrees of their own: categories that a column can have."""
+DEALING = "D"
+"""The letter of levels that deal rows to these; a plan's schedule has it, and nobody writes it."""
 Order = Literal["bagging", "sequential"]
 PREDICT = "predict"
 SEALED = "predict-sealed"
@@ -123,6 +127,13 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         """Passive parties that share their columns, group by group."""
         return ()
 
+    def units(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Passive parties with subtrees of their own: groups that share columns, and others alone."""
+        if not self.separates:
+            return ()
+        groups = self.groups(passive)
+        return tuple(dict.fromkeys(next((g for g in groups if name in g), (name,)) for name in passive))
+
     @property
     def shows_ids(self) -> bool:
         """Whether the active party shows its ids to those that it is linked with."""
@@ -132,6 +143,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
+
+    @property
+    def separates(self) -> bool:
+        """Whether passive parties have subtrees of their own for the rows that they hold."""
+        return False
 
     @property
     def draws_cuts(self) -> bool:
@@ -430,7 +446,8 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
 
     With `passive_cuts="random"` cuts at the passive parties' levels are drawn by a public hash: these parties tell
     sides of rows, and nothing that comes from gradients is sealed or summed. `depth_active=5, depth_passive=2` is
-    another way to say `levels="AAAAAPP"`.
+    another way to say `levels="AAAAAPP"`. With `separate`, below the levels of the active party each passive party, or
+    each group that shares columns, has subtrees of its own for the rows that it holds, as in the HybridTree paper.
     """
 
     align: Align | None = "private"
@@ -439,10 +456,11 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     passive_cuts: PassiveCuts = "best"
     depth_active: int | None = None
     depth_passive: int | None = None
+    separate: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_words(self, allow_two=(True, False), passive_cuts=get_args(PassiveCuts))
+        _check_words(self, allow_two=(True, False), separate=(True, False), passive_cuts=get_args(PassiveCuts))
         if self.draws_cuts and "J" in self.levels:
             raise ParameterError(
                 'With passive_cuts = "random" no cuts compete at a level, so none can have the letter J; use A and P, '
@@ -510,6 +528,11 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         return None if self.depth_active is None else self.depth_active + (self.depth_passive or 0)
 
     @property
+    def separates(self) -> bool:
+        """As `separate` says."""
+        return self.separate
+
+    @property
     def draws_cuts(self) -> bool:
         """As `passive_cuts` says."""
         return self.passive_cuts == "random"
@@ -536,6 +559,27 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
             raise ParameterError('The plan of a run with passive_cuts = "random" says whose each level is; set levels.')
         if self.shared:
             self._check_shared(plan.answering)
+        if self.separate:
+            self._check_separate(plan)
+
+    def _check_separate(self, plan: "Plan") -> None:
+        if not set(self.levels) - {"A"}:
+            raise ParameterError('With separate some levels need the letter P or J, like levels = "AAAPP".')
+        if self.goes_on or self.party_share < 1 or self.local_trees:
+            raise ParameterError(
+                "With separate every tree has subtrees of all passive parties; use party_share = 1, local_trees = 0 "
+                'and on_loss = "wait".'
+            )
+        if plan.params.monotone_constraints:
+            raise ParameterError(
+                "With separate it also matters who holds a row, so no column's effect is monotone over all rows; leave "
+                "out monotone_constraints."
+            )
+        if len(plan.units) > MOST_UNITS:
+            raise ParameterError(
+                f"{len(plan.units)} passive parties cannot have subtrees of their own; with separate at most "
+                f"{MOST_UNITS} can."
+            )
 
     def _check_shared(self, passive: Sequence[str]) -> None:
         names = [name for group in self.groups(passive) for name in group]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.sampling import CUTS, stream
-from hedgerow.trees.splits import Nodes
+from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
 
 OWNER, COLUMN, BIN, MISSING, CATEGORIES = range(5)
 """What is drawn of a node; of categories four words of bits."""
@@ -35,11 +35,40 @@ class Places(NamedTuple):
     left_bins: NDArray[np.uint64]
 
 
+NO_PLACES = Places(NO_CUTS.column, NO_CUTS.bin, NO_CUTS.missing_left, NO_CUTS.left_bins)
+
+
+class Given(NamedTuple):
+    """Which of some nodes are cut, by their places among these, and where; the others become leaves."""
+
+    which: Ints
+    places: Places
+
+
 class GivenCuts(Protocol):
     """Cuts that are not searched for."""
 
-    def at(self, round_: int, depth: int, nodes: Nodes) -> Places | None:
+    def at(self, round_: int, depth: int, nodes: Nodes) -> Given | None:
         """Where to cut these nodes, so many levels below their roots; None: where it is worth most."""
+
+    def follow(self, cuts: Cuts) -> None:
+        """Every level's cuts, however they were found."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLevels:
+    """Several kinds of cuts that are given, each at levels of its own."""
+
+    kinds: tuple[GivenCuts, ...]
+
+    def at(self, round_: int, depth: int, nodes: Nodes) -> Given | None:
+        """What the first kind says that has this level."""
+        return next((found for kind in self.kinds if (found := kind.at(round_, depth, nodes)) is not None), None)
+
+    def follow(self, cuts: Cuts) -> None:
+        """Each kind follows them."""
+        for kind in self.kinds:
+            kind.follow(cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +140,28 @@ class DrawnCuts:
     depths: frozenset[int]
     seed: int
     open_to: Callable[[int], NDArray[np.bool_]]
+    unit_of: Callable[[Nodes], Ints] | None = None
+    """The only owner that may cut each node, by number, where nodes belong to one (-1: to nobody)."""
 
-    def at(self, round_: int, depth: int, nodes: Nodes) -> Places | None:
-        """A cut for every node, where the level is drawn and there are columns to be cut."""
+    def at(self, round_: int, depth: int, nodes: Nodes) -> Given | None:
+        """A cut for every node that can be cut, where the level is drawn and there are columns to be cut."""
         if depth not in self.depths:
             return None
         owners = [OwnDraws.of(self.grid, self.seed, *span) for span in self.spans]
         n_columns = np.array([len(own.can_be_cut) for own in owners]) * self.open_to(round_)
         if not n_columns.any():
             return None
-        ends = np.cumsum(n_columns)
-        drawn = drawn_at(self.seed, round_, nodes)[:, OWNER] % np.uint64(ends[-1])
-        owner = np.searchsorted(ends, drawn.astype(np.int64), side="right")
+        if self.unit_of is None:
+            ends = np.cumsum(n_columns)
+            drawn = drawn_at(self.seed, round_, nodes)[:, OWNER] % np.uint64(ends[-1])
+            owner = np.searchsorted(ends, drawn.astype(np.int64), side="right")
+            which = np.arange(len(owner))
+        else:
+            unit = self.unit_of(nodes)
+            which = np.flatnonzero((unit >= 0) & (n_columns[unit] > 0))
+            nodes, owner = nodes.at(which), unit[which]
+            if not len(which):
+                return Given(which, NO_PLACES)
         order = np.argsort(owner, kind="stable")
         parts = [
             owners[number].places(round_, nodes.at(np.flatnonzero(owner == number)))
@@ -131,4 +170,7 @@ class DrawnCuts:
         column, bin_, left, sets = (np.concatenate(field) for field in zip(*parts, strict=True))
         first = np.array([first for first, _ in self.spans])[owner[order]]
         back = np.argsort(order)
-        return Places((column + first).astype(np.int32)[back], bin_[back], left[back], sets[back])
+        return Given(which, Places((column + first).astype(np.int32)[back], bin_[back], left[back], sets[back]))
+
+    def follow(self, cuts: Cuts) -> None:
+        """Draws depend on nodes alone."""

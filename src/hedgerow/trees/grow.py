@@ -151,14 +151,15 @@ class _Frontier:
     def given(
         self, growth: Growth, round_: int, depth: int, sizes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Cuts] | None:
-        """The cuts of all nodes with rows, where they are given; counts their children in `sizes`."""
+        """The cuts of nodes with rows, where they are given; counts their children in `sizes`."""
         if growth.given is None:
             return None
-        cut = np.flatnonzero(~self.empty)
-        nodes = self.nodes.at(cut)
-        places = growth.given.at(round_, depth, nodes)
-        if places is None:
+        full = np.flatnonzero(~self.empty)
+        found = growth.given.at(round_, depth, self.nodes.at(full))
+        if found is None:
             return None
+        cut, places = full[found.which], found.places
+        nodes = self.nodes.at(cut)
         self.slabs = _no_slabs()  # no sums of these nodes were asked for
         child = splits.children_of(nodes.tree, sizes)
         sizes += 2 * np.bincount(nodes.tree, minlength=len(sizes))
@@ -299,6 +300,8 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
         except NoMoreSums:
             closed = True
             break
+        if growth.given is not None:
+            growth.given.follow(cuts)
         all_cuts.append(cuts)
         all_worth.append(worth)
         rest = np.ones(len(frontier.nodes.tree), np.bool_)

@@ -50,7 +50,10 @@ class Asking:
         """The group has the parties that are asked; all others count as not knowing any row."""
         own = ownership_of(model)
         self.group, self.model, self.parties, self.groups = group, model, own.parties, own.groups
+        self.units = own.units
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
+        self.own_columns = self.own_part.columns[: -1 if own.units else None]
+        """Those that its table has: who holds a row, the others tell."""
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
         self.owner = np.where(forest.columns >= 0, owner[forest.columns], -1) if len(owner) else forest.columns
@@ -75,13 +78,15 @@ class Asking:
         What becomes known here: the way of each row at each cut on its path, and which rows the others have.
         """
         self.model.check_gaps(own_table)
-        own_table = own_table.aligned(self.own_part.columns)
+        own_table = own_table.aligned(self.own_columns)
         n_trees, ids = self.model.forest.n_trees, texts_of(own_table)
         out = np.empty((own_table.n_rows, n_trees), np.int32)
         step = min(MOST_ROWS, max(1, MOST_PLACES // max(n_trees, 1)))
         for first in range(0, own_table.n_rows, step):
             batch = slice(first, first + step)
             known, values = self._known(ids[batch], own_table.take(batch).row_keys()), dense(own_table.take(batch))
+            if self.units:
+                values = np.column_stack([values, self._holder(known)])
             for tree in range(0, n_trees, together or max(n_trees, 1)):
                 some = np.arange(tree, min(tree + (together or n_trees), n_trees))
                 out[batch, some] = self._places(values, known, some)
@@ -100,10 +105,26 @@ class Asking:
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(ids) - int(has.sum())
         speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
+        if self.units:
+            passive = [number for number in range(len(self.parties)) if number != self.own_number]
+            holder = self._one_of(passive, keys, known)
+            speakers[passive] = np.where(holder == np.array(passive)[:, None], holder, NOBODY)
+            known = speakers != NOBODY
         for numbers in self._shared_numbers():
-            holder = holder_of(keys, {self.parties[number]: known[number] for number in numbers})
-            speakers[numbers[0]] = np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
+            speakers[numbers[0]] = self._one_of(numbers, keys, known)
         return speakers
+
+    def _one_of(self, numbers: list[int], keys: NDArray[np.uint64], known: Ways) -> Places:
+        """Which of these parties speaks for each row."""
+        holder = holder_of(keys, {self.parties[number]: known[number] for number in numbers})
+        return np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
+
+    def _holder(self, speakers: Speakers) -> NDArray[np.float32]:
+        """The unit that holds each row, by number; missing where none does."""
+        out = np.full(speakers.shape[1], np.nan, np.float32)
+        for number, unit in enumerate(self.units):
+            out[(speakers[[self.parties.index(party) for party in unit]] != NOBODY).any(axis=0)] = number
+        return out
 
     def _shared_numbers(self) -> list[list[int]]:
         """The numbers of parties that share their columns, group by group."""

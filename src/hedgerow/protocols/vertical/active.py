@@ -20,12 +20,12 @@ from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
 from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums
 from hedgerow.protocols.vertical.columns import (
-    ACTIVE_ONLY,
     JOINT,
     PASSIVE_ONLY,
     RUN_SUMS,
     AllColumns,
     Asked,
+    asks,
     run_nodes,
     wanted,
 )
@@ -49,6 +49,8 @@ class ActiveRound:
         self.asked = asked
         """Sums of a node by the parties that this round asks; without any, nothing is sealed."""
         self.own_gradients = own_gradients
+        self.levels = dict.fromkeys(asked, 0)
+        """Steps that each party was asked for."""
         self.moves: dict[str, tuple[m.Moves, ...]] = dict.fromkeys(asked, ())
         """For each party, where its rows went since the last request for sums, level by level."""
         self.held: dict[str, HeldRows] = {}
@@ -68,6 +70,8 @@ class Step(NamedTuple):
 
     request: m.AskSealedSums
     plan: RowsPlan | None
+    at: NDArray[np.int64]
+    """The nodes among those of the level."""
 
 
 class VerticalRows:
@@ -111,7 +115,7 @@ class VerticalRows:
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
-        return run_nodes(self.params, n_trees, self.group.plan.method.levels)
+        return run_nodes(self.params, n_trees, self.group.plan.schedule)
 
     @property
     def clipped(self) -> int:
@@ -120,7 +124,7 @@ class VerticalRows:
 
     def _letter(self, depth: int) -> str:
         """Whose columns compete at this level."""
-        levels = self.group.plan.method.levels
+        levels = self.group.plan.schedule
         return levels[depth] if levels else JOINT
 
     @property
@@ -160,7 +164,7 @@ class VerticalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        if not self.now.asked or self._letter(self.now.depth) == ACTIVE_ONLY:
+        if not self.now.asked or not asks(self._letter(self.now.depth)):
             return self._joined(self.own.histograms(nodes), {})
         steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
@@ -176,12 +180,16 @@ class VerticalRows:
         out = {}
         for party in self.now.asked:
             parts, most = parts_at(self.now.held.get(party), self.own), together.get(self.joint.group_of(party), 0)
+            at = self._asked_at(party, nodes)
+            if not len(at):
+                continue
+            some = nodes.at(at)
             if id(parts) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                asked = Asked.of(begin, parts[0], nodes, self.cipher.seals_once)
+                asked = Asked.of(begin, parts[0], some, self.cipher.seals_once)
                 alike[id(parts)] = asked.plan, self._sealed(party, asked)
             plan, sealed = alike[id(parts)]
-            out[party] = Step(self._request(party, nodes, sealed, most), plan)
+            out[party] = Step(self._request(party, some, sealed, most), plan, at)
         return out
 
     def _together(self, sharing: Sequence[str], nodes: Nodes) -> int:
@@ -191,6 +199,15 @@ class VerticalRows:
             return max((self.begins[party].together for party in asked), default=0)
         sizes = np.sum([self.now.held[party].parts[0].sizes(nodes) for party in asked], axis=0)
         return max(int(sizes.max()), 1)
+
+    def _asked_at(self, party: str, nodes: Nodes) -> NDArray[np.int64]:
+        """Which of a level's nodes a party is asked about: where it has subtrees of its own, those of its rows."""
+        plan, n_rows = self.group.plan, np.zeros(len(nodes.tree), np.int64)
+        if not plan.units:
+            return np.arange(len(nodes.tree))
+        for name in next(unit for unit in plan.units if party in unit):
+            n_rows += self.now.held[name].parts[0].sizes(nodes)
+        return np.flatnonzero(n_rows)
 
     def _checked(
         self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
@@ -210,7 +227,7 @@ class VerticalRows:
 
     def _sealed(self, party: str, asked: Asked) -> bytes:
         """The gradients of a party's rows, where they are sealed in this step."""
-        if asked.plan is None or not asked.sealed_now(self.now.level):
+        if asked.plan is None or not asked.sealed_now(self.now.levels[party]):
             return b""
         held = self.now.held.get(party)
         if held is not None and not len(held.linked.own):
@@ -220,25 +237,29 @@ class VerticalRows:
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
     def _request(self, party: str, nodes: Nodes, sealed: bytes, together: int) -> m.AskSealedSums:
-        key, moves = self.sealing.secret.public.encode() if self.now.level == 0 else b"", self.now.moves[party]
+        level, moves = self.now.levels[party], self.now.moves[party]
+        key = self.sealing.secret.public.encode() if level == 0 else b""
         self.now.moves[party] = ()
-        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed, together)
+        return m.AskSealedSums(self.now.number, level, moves, m.NodeList(*nodes), key, sealed, together)
 
     def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
+        most_bytes = max((self._most_sums(step.plan) for step in steps.values()), default=0)
+        most_bytes += self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
         answers = self.group.ask({party: step.request for party, step in steps.items()}, kind, most_bytes)
         self.allowed.hear(nodes, answers)
         parts = {}
-        for party, (_, plan) in steps.items():
+        for party, (_, plan, at) in steps.items():
+            self.now.levels[party] += 1
             if plan is not None:
                 parts[party] = self._sums_of(party, answers[party].sealed_sums, plan)
-                self._note(party, plan, len(nodes.tree), nodes)
+                self._note(party, plan, len(at), nodes)
         totals = [group for group in self.joint.groups if group[0] in parts]
         found = {group[0]: self.sealing.secret.open_total([parts[party] for party in group]) for group in totals}
         alone = (party for party in parts if not self.joint.group_of(party))
-        return found | {party: self._opened_part(party, parts[party]) for party in alone}
+        found |= {party: self._opened_part(party, parts[party]) for party in alone}
+        return {party: _spread(sums, steps[party].at, len(nodes.tree)) for party, sums in found.items()}
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
         """Bytes of the longest answer, what it says of rows aside."""
@@ -284,7 +305,7 @@ class VerticalRows:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
             if owned.party == self.joint.own:
                 out[:, here] = own[:, :-1]
-            elif owned.party in self.now.asked and self._letter(self.now.depth) != ACTIVE_ONLY:
+            elif owned.party in self.now.asked and asks(self._letter(self.now.depth)):
                 out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
         return out
 
@@ -305,11 +326,11 @@ class VerticalRows:
         self._fill(left, cuts, asked, theirs, told)
         self._move(cuts, left)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        asks = self._letter(self.now.depth) != ACTIVE_ONLY
+        asking = asks(self._letter(self.now.depth))
         self.now.depth += 1
-        if self.now.asked and asks:
+        if self.now.asked and asking:
             self.before.hear(told)
-        if self._sealing is not None and not asks:
+        if self._sealing is not None and not asking:
             self._sealing.claimed.forget()
         elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
@@ -359,7 +380,8 @@ class VerticalRows:
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
-        requests = {party: m.AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
+        number, levels = self.now.number, self.now.levels
+        requests = {party: m.AskSides(number, levels[party], cut_list(cuts)) for party, cuts in asked.items()}
         rows = {party: self._rows_at(party, cuts.nodes) for party, cuts in asked.items()}
         answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
         wrong = "did not tell the sides of the rows it was asked about."
@@ -385,6 +407,15 @@ class VerticalRows:
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""
         return self.own.held_out_sums(metric, n_rounds)
+
+
+def _spread(sums: NDArray[np.int64], at: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Sums of `n` nodes of which some were asked about: those of the others are 0."""
+    if len(at) == n:
+        return sums
+    out = np.zeros((n, *sums.shape[1:]), np.int64)
+    out[at] = sums
+    return out
 
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:

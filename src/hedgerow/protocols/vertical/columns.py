@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import DEALING
 from hedgerow.corridor.messages import AllowedSums, BeginSealed, NamedColumns, OwnColumns
 from hedgerow.privacy import shapes
 from hedgerow.privacy.shapes import RowsPlan
@@ -225,9 +226,15 @@ def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
     Where a level has the letter of the one above, of two siblings one is asked about, else both.
     """
     letters = levels or JOINT * params.max_depth
-    asked = [depth for depth, letter in enumerate(letters) if letter != ACTIVE_ONLY]
-    nodes = (1 << depth >> (depth > 0 and letters[depth] == letters[depth - 1]) for depth in asked)
+    dealing = [letters[:depth].count(DEALING) for depth in range(len(letters))]  # they double no party's nodes
+    asked = [depth for depth, letter in enumerate(letters) if asks(letter)]
+    nodes = (1 << (depth - dealing[depth]) >> (depth > 0 and letters[depth] == letters[depth - 1]) for depth in asked)
     return n_trees * params.n_estimators * max(sum(nodes), 1)
+
+
+def asks(letter: str) -> bool:
+    """Whether passive parties are asked at levels of this letter."""
+    return letter in (PASSIVE_ONLY, JOINT)
 
 
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:

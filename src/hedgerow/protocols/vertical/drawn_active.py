@@ -20,9 +20,6 @@ from hedgerow.corridor import messages as m
 from hedgerow.protocols.session.group import ROOM
 from hedgerow.protocols.told_trees import cut_list, sides_of
 from hedgerow.protocols.vertical.active import VerticalRows
-from hedgerow.protocols.vertical.columns import PASSIVE_ONLY, AllColumns
-from hedgerow.protocols.vertical.talk import Asks
-from hedgerow.trees.drawn_cuts import DrawnCuts
 from hedgerow.trees.splits import Cuts
 
 
@@ -52,15 +49,3 @@ class DrawnRows(VerticalRows):
     def _drawn(self, party: str, cuts: Cuts) -> m.AskDrawnSides:
         moves, self.now.moves[party] = self.now.moves[party], ()
         return m.AskDrawnSides(self.now.number, self.now.depth, moves, cut_list(cuts))
-
-
-def drawn_cuts(joint: AllColumns, levels: str, seed: int, asks: Asks) -> DrawnCuts:
-    """The cuts of all levels at which only passive columns are cut."""
-    passive = joint.passive()
-    return DrawnCuts(
-        joint.grid,
-        [(owned.first, owned.last) for owned in passive],
-        frozenset(depth for depth, letter in enumerate(levels) if letter == PASSIVE_ONLY),
-        seed,
-        lambda round_: np.array([any(p in asks(round_) for p in joint.holders(owned)) for owned in passive], np.bool_),
-    )

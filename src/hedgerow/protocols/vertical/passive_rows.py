@@ -31,7 +31,7 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, Asked, CutPlaces, run_nodes, with_siblings
+from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, run_nodes, with_siblings
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
@@ -169,7 +169,7 @@ class PassiveRows:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
         told = self._followed_moves(now.nodes, request.moves)
         told = told.step(None, ANYWHERE, nodes, WRONG)
-        if table.levels and table.levels[told.depth] == ACTIVE_ONLY:
+        if table.levels and not asks(table.levels[told.depth]):
             raise ProtocolError(WRONG[LEVEL])
         self._move_all(now, request.moves)
         now.nodes = told
@@ -179,7 +179,7 @@ class PassiveRows:
         """The nodes after these moves, if they can be; nothing moves yet."""
         for moves in every:
             cut = nodes_of(moves.tree, moves.node)
-            if told.depth + 1 >= self.run.table.params.max_depth:
+            if told.depth + 1 >= (len(self.run.table.levels) or self.run.table.params.max_depth):
                 raise ProtocolError(WRONG[NODE])
             if moves.child.shape != cut.tree.shape:
                 raise ProtocolError(WRONG[CHILDREN])

@@ -26,7 +26,7 @@ from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, RUN_SUMS
+from hedgerow.protocols.vertical.columns import RUN_SUMS, asks
 from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.grow import joined_cuts
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
@@ -218,7 +218,7 @@ class PassiveRun:
         is of this party's columns.
         """
         drawn = self.has_begun().run_sums == 0
-        if not self.terms.asked(round_) or drawn or self.table.levels.startswith(ACTIVE_ONLY):
+        if not self.terms.asked(round_) or drawn or (self.table.levels and not asks(self.table.levels[0])):
             self._check_round(round_)
             self.start(round_)
 

@@ -4,11 +4,14 @@ Sees in the clear.  Its own table; of the others' rows what `align` says.
 """
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
+from hedgerow.data import holders
+from hedgerow.data.holders import NOBODY, Units
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, RunError
 from hedgerow.model.model import ClassLabel
@@ -51,7 +54,7 @@ def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell
     _check_labels(plan, own.own_table)
     tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
     return Links(
-        group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.groups,
+        group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.once,
         most_ids=plan.vertical.most_ids, keeps=own.keeps,
     )  # fmt: skip
 
@@ -62,6 +65,22 @@ def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
     own = linkage.link(False)
     held_out = linkage.link(True) if True in linkage.own else {}
     return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
+
+
+def with_holders(units: Units, own: Active, links: RowsByParty) -> Active:
+    """With a column that says which unit holds each row, where units have subtrees of their own; nothing is said."""
+    if not units:
+        return own
+    held = [(linked.own, linked.held_out) for linked in links.values()]
+    numbers = [next(i for i, unit in enumerate(units) if party in unit) for party in links]
+    tables = [own.own_table, own.own_valid]
+    for which, table in enumerate(tables):
+        if table is not None:
+            holder = np.full(table.n_rows, NOBODY)
+            for number, rows in zip(numbers, held, strict=True):
+                holder[rows[which] if rows[which] is not None else []] = number
+            tables[which] = holders.with_holder(table, units, holder)
+    return Active(cast(Table, tables[0]), tables[1])
 
 
 def _check_labels(plan: Plan, table: Table) -> None:

@@ -74,6 +74,7 @@ class VerticalRun(Drive):
         if group.plan.method.links:
             self.linkage = self.linkage or prepare.own_links(group, own, driver.threads, driver.log, driver.note)
             self.links = prepare.linked(group, self.linkage)
+            own = prepare.with_holders(group.plan.units, own, self.links)
         if self.ready is None:
             self.ready = prepare.prepare(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped

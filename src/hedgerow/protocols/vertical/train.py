@@ -16,7 +16,8 @@ from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.drawn_active import DrawnRows, drawn_cuts
+from hedgerow.protocols.vertical.drawn_active import DrawnRows
+from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows
 from hedgerow.protocols.vertical.schema import columns_of
@@ -49,12 +50,9 @@ def grow(
     if learnt is not None:
         learnt.follow(joint.grid)
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
-    growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
-    if plan.method.draws_cuts:
-        growth = replace(growth, given=drawn_cuts(joint, plan.method.levels, plan.params.random_state, asks))
     grown = boost(
         rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
-        growth,
+        planned(growth, plan, joint, asks),
         plan.params,
         ready.fixed.scales,
         task.loss.n_trees,
@@ -66,7 +64,7 @@ def grow(
         before_values=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
-    ownership = Ownership(state.model, plan.active, owned, groups=joint.groups)
+    ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))

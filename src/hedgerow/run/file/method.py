@@ -35,7 +35,7 @@ WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
 PROTECTIONS = ("masked", "plain", "lattice", "paillier")
 ENCRYPTION = ("lattice", "paillier")
-ONLY_HYBRID = ("passive_cuts", "depth_active", "depth_passive")
+ONLY_HYBRID = ("separate", "passive_cuts", "depth_active", "depth_passive")
 FASTEST = 1e6
 """Mbit/s of a link."""
 PLAIN_ROWS = (
@@ -81,6 +81,7 @@ def _of_hybrid(section: Section) -> dict[str, Any]:
     return {
         "shared": section.flag_or_groups("shared"),
         "allow_two": section.flag("allow_two"),
+        "separate": section.flag("separate"),
         "passive_cuts": section.word("passive_cuts", get_args(PassiveCuts), "best"),
         "depth_active": section.whole("depth_active", 0, 30),
         "depth_passive": section.whole("depth_passive", 0, 30),

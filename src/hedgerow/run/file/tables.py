@@ -143,7 +143,8 @@ def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) 
     """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
     if run.method.links:
         passive = [name for name in run.names if name != run.active]
-        return hybrid_tables.joined(tables, run.active, run.method.groups(passive)).aligned(columns)
+        groups, units = run.method.groups(passive), run.method.units(passive)
+        return hybrid_tables.joined(tables, run.active, groups, units).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)
