@@ -17,6 +17,7 @@ from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import leaks, sights, used
 from hedgerow.run.simulation import run_file
 from hedgerow.run.simulation.parties import members
+from hedgerow.run.simulation.predict import predict_parties
 from hybrid_files import BANKS, PLAIN, RUN, parties_of, payments, rewritten
 
 WHOLE = RUN + parties_of()
@@ -338,3 +339,43 @@ def test_a_run_with_random_cuts_costs_what_was_foretold(tmp_path):
     lines = {line.message: line for line in foretold.lines}
     assert lines["AskDrawnSides"].times == pytest.approx(crossed["AskDrawnSides"], rel=0.3)
     assert "AskSealedSums" not in lines
+
+
+# Subtrees of single parties
+
+
+SEPARATE = "separate = true\nshared = false\n"
+
+
+def test_a_run_with_separate_subtrees_is_measured_kept_and_predicted_as_in_one_table(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + PLAIN + SEPARATE)
+    outcome = trained(tmp_path, WHOLE + PLAIN + SEPARATE, folder=tmp_path / "run")
+    assert outcome is not None
+    model = load_model(tmp_path / "run" / "model.json")
+    assert model.ownership.units == tuple((bank,) for bank in BANKS)
+    tables = party_tables(run).training
+    whole = together(run, tables, model.columns)
+    assert np.array_equal(predict_parties(model, tables), model.leaves(whole))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ('levels = "AAAA"\n', "some levels need the letter P or J"),
+        ('on_loss = "continue"\n', "subtrees of all passive parties"),
+        ("local_trees = 1\n", "subtrees of all passive parties"),
+    ],
+)
+def test_what_does_not_go_with_separate_subtrees_is_refused(tmp_path, more, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        read(tmp_path, WHOLE + PLAIN + SEPARATE + more)
+
+
+def test_separate_subtrees_are_forecast_and_said(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + PLAIN + SEPARATE)
+    plan = run.plan(members(run.names)[0])
+    assert plan.schedule == "AADDJJ"
+    assert cost(plan, Shape.by_columns(party_tables(run).training, plan)).total > 0
+    assert "Trees depend on who holds a row" in " ".join(leaks(plan))

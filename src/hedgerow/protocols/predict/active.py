@@ -15,7 +15,7 @@ from hedgerow.data.holders import NOBODY, holder_of
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
-from hedgerow.model.part import called, ownership_of, part_of
+from hedgerow.model.part import called, ownership_of, part_of, told_columns
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.told_trees import sides_of
@@ -52,7 +52,7 @@ class Asking:
         self.group, self.model, self.parties, self.groups = group, model, own.parties, own.groups
         self.units = own.units
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
-        self.own_columns = self.own_part.columns[: -1 if own.units else None]
+        self.own_columns = told_columns(model)
         """Those that its table has: who holds a row, the others tell."""
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])

@@ -33,6 +33,11 @@ def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> 
             "The passive parties of this model share their columns, and sealed prediction is for columns of one party "
             "each; predict without sealed."
         )
+    if own.units:
+        raise ModelError(
+            "The trees of this model depend on who holds a row, which sealed prediction does not ask; predict without "
+            "sealed."
+        )
     return SealedPrediction(own.active, own.model, score_modulus(fixed.reach), model.loss.n_trees, privacy)
 
 

@@ -73,6 +73,6 @@ def _dealt(tables: Mapping[str, Table], active: str, units: Units) -> dict[str, 
 def _linked(table: Table, ids: list[str]) -> Table:
     place = {one: row for row, one in enumerate(texts_of(table))}
     rows = np.array([place.get(one, -1) for one in ids], np.int64)
-    values = dense(table)[rows]
-    values[rows < 0] = np.nan
+    values, known = np.full((len(ids), table.n_columns), np.nan, np.float32), rows >= 0
+    values[known] = dense(table)[rows[known]]
     return replace(table, values=values, absent=float("nan"), labels=None, weights=None, ids=np.array(ids))

@@ -168,6 +168,9 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
+    if plan.units:
+        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
+        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
     yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
