@@ -131,6 +131,8 @@ RUN_FILE = {
         "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
         "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
         "hybrid run `A` in the first half, or one more, and `J` in the others",
+        "separate": "of a hybrid run: below the first levels, which are the active party's, each passive party, or each "
+        "group that shares columns, has [subtrees of its own](../explanation/hybrid.md#separate-subtrees)",
         "passive_cuts": "of a hybrid run, at levels `P`. best: those that reduce the loss most, from encrypted sums. "
         "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of "
         "rows only",
@@ -197,6 +199,7 @@ RUN_FILE_LIMITS = {
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
     "privacy.hidden_rows": "true or false",
+    "privacy.separate": "true or false",
     "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
     "driver.address": "HOST:PORT",
