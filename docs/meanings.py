@@ -131,8 +131,8 @@ RUN_FILE = {
         "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
         "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
         "hybrid run `A` in the first half, or one more, and `J` in the others",
-        "separate": "of a hybrid run: below the first levels, which are the active party's, each passive party, or each "
-        "group that shares columns, has [subtrees of its own](../explanation/hybrid.md#separate-subtrees)",
+        "separate": "of a hybrid run: below the first levels, the active party's, each passive party, or each group "
+        "that shares columns, has [subtrees of its own](../explanation/hybrid.md#separate-subtrees)",
         "passive_cuts": "of a hybrid run, at levels `P`. best: those that reduce the loss most, from encrypted sums. "
         "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of "
         "rows only",
