@@ -4,14 +4,11 @@ Sees in the clear.  Its own table; of the others' rows what `align` says.
 """
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.plan import Plan
-from hedgerow.data import holders
-from hedgerow.data.holders import NOBODY, Units
+from hedgerow.agreement.plan import Plan as Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, RunError
 from hedgerow.model.model import ClassLabel
@@ -24,7 +21,7 @@ from hedgerow.protocols.link.active import Links as Links
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
-from hedgerow.protocols.session.owner import Active
+from hedgerow.protocols.session.owner import Active as Active
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.held_rows import LinkedRows
 from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
@@ -65,22 +62,6 @@ def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
     own = linkage.link(False)
     held_out = linkage.link(True) if True in linkage.own else {}
     return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
-
-
-def with_holders(units: Units, own: Active, links: RowsByParty) -> Active:
-    """With a column that says which unit holds each row, where units have subtrees of their own; nothing is said."""
-    if not units:
-        return own
-    held = [(linked.own, linked.held_out) for linked in links.values()]
-    numbers = [next(i for i, unit in enumerate(units) if party in unit) for party in links]
-    tables = [own.own_table, own.own_valid]
-    for which, table in enumerate(tables):
-        if table is not None:
-            holder = np.full(table.n_rows, NOBODY)
-            for number, rows in zip(numbers, held, strict=True):
-                holder[rows[which] if rows[which] is not None else []] = number
-            tables[which] = holders.with_holder(table, units, holder)
-    return Active(cast(Table, tables[0]), tables[1])
 
 
 def _check_labels(plan: Plan, table: Table) -> None:
