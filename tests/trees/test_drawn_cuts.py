@@ -6,7 +6,7 @@ import pytest
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.told_trees import check_places
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.drawn_cuts import DrawnCuts, OwnDraws
+from hedgerow.trees.drawn_cuts import DrawnCuts, OpenBins, OwnDraws
 from hedgerow.trees.splits import Cuts, Nodes
 
 VALUES = np.array([5, 1, 255, 2, 4, 1, 255, 3])
@@ -91,7 +91,7 @@ def drawn(spans, open_to=None, depths=(2, 3)):
 
 def test_owners_are_drawn_by_how_many_columns_they_have_and_each_draws_for_itself():
     spans = [(0, 1), (1, 2), (2, 8)]
-    places = drawn(spans).at(0, 2, MANY)
+    places = drawn(spans).at(0, 2, MANY).places
     assert abs((places.column == 0).mean() - 1 / 7) < 0.03
     last = places.column >= 2
     alone = OwnDraws.of(GRID, 5, 2, 8).places(0, MANY.at(last))
@@ -108,5 +108,52 @@ def test_what_one_owner_s_columns_are_changes_nothing_that_is_drawn_of_another_s
 def test_levels_that_are_not_drawn_are_searched_and_closed_owners_not_cut():
     assert drawn([(0, 8)]).at(0, 1, MANY) is None
     assert drawn([(0, 8)], [False]).at(0, 2, MANY) is None
-    places = drawn([(0, 1), (2, 8)], [False, True]).at(0, 2, MANY)
+    places = drawn([(0, 1), (2, 8)], [False, True]).at(0, 2, MANY).places
     assert places.column.min() >= 2
+
+
+def one_column(n_values=8, n=200):
+    """A grid of one column of numbers, and nodes cut at its fourth bin, whose children are drawn."""
+    grid = Grid(
+        np.arange(n_values - 1, dtype=np.float32), np.array([0, n_values - 1]), np.zeros(1, bool), np.zeros(1, bool)
+    )
+    own = OwnDraws.of(grid, 3)
+    above = Nodes(np.zeros(n, np.int64), np.arange(n))
+    child = n + 2 * np.arange(n)
+    return own, above, child
+
+
+def test_bins_that_cuts_above_ruled_out_are_not_drawn_again():
+    own, above, child = one_column()
+    open_ = OpenBins(own)
+    open_.follow(above, child, np.zeros(200, np.int32), np.full(200, 3, np.int32))
+    left, right = (own.places(0, Nodes(above.tree, child + side), open_).bin for side in (0, 1))
+    assert set(left.tolist()) == {0, 1, 2}
+    assert set(right.tolist()) == {4, 5, 6}
+
+
+def test_without_what_was_cut_above_they_are():
+    """The sabotage: bins of both sides."""
+    own, above, child = one_column()
+    assert set(own.places(0, Nodes(above.tree, child)).bin.tolist()) == set(range(7))
+
+
+def test_a_cut_of_another_column_rules_nothing_out_and_what_was_ruled_out_stays():
+    own, above, child = one_column()
+    open_ = OpenBins(own)
+    open_.follow(above, child, np.zeros(200, np.int32), np.full(200, 3, np.int32))
+    below = Nodes(above.tree, child + 1)
+    further = 1000 + 2 * np.arange(200)
+    open_.follow(below, further, np.zeros(200, np.int32), np.full(200, -1, np.int32))
+    assert set(own.places(0, Nodes(above.tree, further), open_).bin.tolist()) == {4, 5, 6}
+    open_.start()
+    assert set(own.places(0, Nodes(above.tree, further), open_).bin.tolist()) == set(range(7))
+
+
+def test_a_column_with_one_bin_left_is_cut_only_where_no_other_can_be():
+    grid = Grid(np.arange(3, dtype=np.float32), np.array([0, 1, 3]), np.zeros(2, bool), np.zeros(2, bool))
+    own, n = OwnDraws.of(grid, 3), 100
+    above, child = Nodes(np.zeros(n, np.int64), np.arange(n)), n + 2 * np.arange(n)
+    open_ = OpenBins(own)
+    open_.follow(above, child, np.zeros(n, np.int32), np.zeros(n, np.int32))
+    assert set(own.places(0, Nodes(above.tree, child), open_).column.tolist()) == {1}

@@ -1,11 +1,13 @@
 """Cuts that a hash draws without a look at any row: the same for everybody who knows the seed and numbers of bins.
 
 Of every node it is drawn whose columns cut it, then which of these columns, at which bin, and where missing values go.
-What is drawn of an owner's columns depends on nobody else's, so that an owner can check that a cut was not chosen.
+What is drawn of an owner's columns depends on nobody else's, so that an owner can check that a cut was not chosen. Bins
+that cuts above have ruled out at a node are not drawn there again: such a cut would leave a side empty.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -91,12 +93,17 @@ class OwnDraws:
         """The columns of more than one bin."""
         return np.flatnonzero(self.n_values + self.has_missing > 1)
 
-    def places(self, round_: int, nodes: Nodes) -> Places:
+    def places(self, round_: int, nodes: Nodes, open_: "OpenBins | None" = None) -> Places:
         """Where each node is cut, if these columns cut it."""
-        drawn, some = drawn_at(self.seed, round_, nodes), self.can_be_cut
-        column = some[drawn[:, COLUMN] % np.uint64(len(some))]
+        drawn = drawn_at(self.seed, round_, nodes)
+        low, high = OpenBins(self).of(nodes) if open_ is None else open_.of(nodes)
+        # A column with a single value can be cut from what is missing, once.
+        column = self._columns(drawn[:, COLUMN], (high > low) | ((self.n_values == 1) & (low == 0)))
         n_values, missing, by_set = self.n_values[column], self.has_missing[column], self.categorical[column]
-        bin_ = (drawn[:, BIN] % np.maximum(n_values - 1, 1).astype(np.uint64)).astype(np.int64)
+        each = np.arange(len(column))
+        last = high[each, column]
+        first = np.minimum(low[each, column], last)
+        bin_ = first + (drawn[:, BIN] % np.maximum(last - first, 1).astype(np.uint64)).astype(np.int64)
         # Rows that lack the value share the first bin where there is none for them; alone they go right.
         left = ~missing | ((drawn[:, MISSING] & np.uint64(1) == 0) & (n_values > 1))
         sets = np.arange(N_BINS) <= bin_[:, None]
@@ -105,6 +112,55 @@ class OwnDraws:
         sets[has, n_values[has]] = left[has]
         words = np.packbits(sets, axis=1, bitorder="little").view(np.uint64)
         return Places(column.astype(np.int32), np.where(by_set, -1, bin_).astype(np.int32), left, words)
+
+    def _columns(self, drawn: NDArray[np.uint64], open_: NDArray[np.bool_]) -> Ints:
+        """One of each node's columns that can still be cut; where none can, one of all."""
+        can = np.zeros(len(self.n_values), np.bool_)
+        can[self.can_be_cut] = True
+        some = can & open_
+        some[~some.any(axis=1)] = can
+        rank = np.cumsum(some, axis=1)
+        wanted = drawn % rank[:, -1].astype(np.uint64)
+        return np.asarray((rank > wanted.astype(np.int64)[:, None]).argmax(axis=1))
+
+
+class OpenBins:
+    """Of one owner's columns of numbers, the bins that the cuts above each node leave, from the first to the last."""
+
+    def __init__(self, own: OwnDraws) -> None:
+        last = np.maximum(own.n_values - 1, 0)
+        self._every = np.stack([np.zeros(len(last), np.int64), last])
+        self._left: dict[tuple[int, int], Ints] = {}
+
+    def start(self) -> None:
+        """The trees of another round begin."""
+        self._left.clear()
+
+    def of(self, nodes: Nodes) -> tuple[Ints, Ints]:
+        """First and last bins of all columns at these nodes (nodes x columns)."""
+        names = zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True)
+        found = [self._left.get(name, self._every) for name in names]
+        both = np.stack(found) if found else np.empty((0, *self._every.shape), np.int64)
+        return both[:, 0], both[:, 1]
+
+    def follow(self, nodes: Nodes, child: Ints, column: NDArray[np.int32], bin_: NDArray[np.int32]) -> None:
+        """These nodes are cut: at a bin of an own column of numbers, or elsewhere (bin -1)."""
+        cuts = zip(
+            nodes.tree.tolist(), nodes.node.tolist(), child.tolist(), column.tolist(), bin_.tolist(), strict=True
+        )
+        for tree, node, first, own, at in cuts:
+            left = self._left.get((tree, node), self._every)
+            for side in (0, 1):
+                self._left[tree, first + side] = left if at < 0 else _cut_at(left, own, at, side)
+
+
+def _cut_at(left: Ints, column: int, bin_: int, side: int) -> Ints:
+    out = left.copy()
+    if side == 0:
+        out[1, column] = min(out[1, column], bin_)
+    else:
+        out[0, column] = max(out[0, column], bin_ + 1)
+    return out
 
 
 def drawn_at(seed: int, round_: int, nodes: Nodes) -> Draws:
@@ -145,10 +201,12 @@ class DrawnCuts:
 
     def at(self, round_: int, depth: int, nodes: Nodes) -> Given | None:
         """A cut for every node that can be cut, where the level is drawn and there are columns to be cut."""
+        if depth == 0:
+            for _, open_ in self._owners:
+                open_.start()
         if depth not in self.depths:
             return None
-        owners = [OwnDraws.of(self.grid, self.seed, *span) for span in self.spans]
-        n_columns = np.array([len(own.can_be_cut) for own in owners]) * self.open_to(round_)
+        n_columns = np.array([len(own.can_be_cut) for own, _ in self._owners]) * self.open_to(round_)
         if not n_columns.any():
             return None
         if self.unit_of is None:
@@ -164,8 +222,9 @@ class DrawnCuts:
                 return Given(which, NO_PLACES)
         order = np.argsort(owner, kind="stable")
         parts = [
-            owners[number].places(round_, nodes.at(np.flatnonzero(owner == number)))
-            for number in np.unique(owner).tolist()
+            own.places(round_, nodes.at(np.flatnonzero(owner == number)), open_)
+            for number, (own, open_) in enumerate(self._owners)
+            if (owner == number).any()
         ]
         column, bin_, left, sets = (np.concatenate(field) for field in zip(*parts, strict=True))
         first = np.array([first for first, _ in self.spans])[owner[order]]
@@ -173,4 +232,12 @@ class DrawnCuts:
         return Given(which, Places((column + first).astype(np.int32)[back], bin_[back], left[back], sets[back]))
 
     def follow(self, cuts: Cuts) -> None:
-        """Draws depend on nodes alone."""
+        """Children have the bins that the cuts leave."""
+        for (_, open_), (first, last) in zip(self._owners, self.spans, strict=True):
+            mine = (cuts.column >= first) & (cuts.column < last)
+            open_.follow(cuts.nodes, cuts.child, cuts.column - np.int32(first), np.where(mine, cuts.bin, -1))
+
+    @cached_property
+    def _owners(self) -> list[tuple[OwnDraws, OpenBins]]:
+        owners = (OwnDraws.of(self.grid, self.seed, *span) for span in self.spans)
+        return [(own, OpenBins(own)) for own in owners]

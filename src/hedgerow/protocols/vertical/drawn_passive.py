@@ -5,6 +5,7 @@ It draws the cuts itself, so that the active party cannot choose which of its va
 Sees in the clear.  Which of its rows share a node that its columns cut. Nothing comes sealed; no gradient comes at all.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ from hedgerow.errors import ProtocolError
 from hedgerow.protocols.told_trees import nodes_of
 from hedgerow.protocols.vertical.columns import PASSIVE_ONLY
 from hedgerow.protocols.vertical.passive_rows import Giving, OpenRound, PassiveRows
-from hedgerow.trees.drawn_cuts import OwnDraws
+from hedgerow.trees.drawn_cuts import OpenBins, OwnDraws
 from hedgerow.trees.splits import Cuts
 
 OTHER_LEVEL = "The active party asks for sides of another level than the next of the passive parties' by the plan."
@@ -48,11 +49,13 @@ class DrawnPassiveRows(PassiveRows):
         if run.finished or now is None:
             run.start(request.round)
             now = self.now = OpenRound(run.table.parts(begun.n_trees, request.round), begun.n_trees, None)
+            self._open.start()
         told = self._followed_moves(now.nodes, request.moves)
         # A level is cut at once: whoever came back with further nodes of it would have seen the sides of some.
         letter = run.table.levels[told.depth : told.depth + 1]
         if not told.depth == request.level >= now.level or letter != PASSIVE_ONLY:
             raise ProtocolError(OTHER_LEVEL)
+        self._follow_cuts(request.moves)
         cuts = self._own_cuts(told, request.cuts)
         self._check_drawn(request.round, cuts)
         run.underway = True
@@ -64,11 +67,26 @@ class DrawnPassiveRows(PassiveRows):
     def _draws(self) -> OwnDraws:
         return OwnDraws.of(self.run.table.grid, self.run.table.params.random_state)
 
+    @cached_property
+    def _open(self) -> OpenBins:
+        return OpenBins(self._draws)
+
+    def _follow_cuts(self, every: Sequence[m.Moves]) -> None:
+        """Which bins the own cuts of this round leave at the nodes below them."""
+        own: dict[tuple[int, int], tuple[int, int]] = {}
+        for cuts in self.run.cuts:
+            names = zip(cuts.nodes.tree.tolist(), cuts.nodes.node.tolist(), strict=True)
+            own |= dict(zip(names, zip(cuts.column.tolist(), cuts.bin.tolist(), strict=True), strict=True))
+        for moves in every:
+            names = zip(moves.tree.tolist(), moves.node.tolist(), strict=True)
+            found = np.array([own.get(name, (0, -1)) for name in names], np.int32).reshape(-1, 2)
+            self._open.follow(nodes_of(moves.tree, moves.node), moves.child, found[:, 0], found[:, 1])
+
     def _check_drawn(self, round_: int, cuts: Cuts) -> None:
         """Each node is cut where its hash says, or not at all."""
         if not len(self._draws.can_be_cut):
             raise ProtocolError(NOT_DRAWN)
-        drawn = self._draws.places(round_, nodes_of(cuts.nodes.tree, cuts.nodes.node))
+        drawn = self._draws.places(round_, cuts.nodes, self._open)
         if not all(map(np.array_equal, drawn, (cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins))):
             raise ProtocolError(NOT_DRAWN)
 
