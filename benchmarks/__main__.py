@@ -21,6 +21,7 @@ from benchmarks import (
     horizontal_parties,
     horizontal_tables,
     horizontal_time,
+    hybrid_meta,
     pooled,
     sealed_blur,
     sealed_link,
@@ -117,6 +118,17 @@ BENCHMARKS = {
             for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
         },
     },
+    "hybrid": {
+        "meta": Part(
+            "hybrid",
+            hybrid_meta.run,
+            hybrid_meta.FULL,
+            hybrid_meta.QUICK,
+            hybrid_meta.SETS,
+            print_sheets,
+            learners=False,
+        ),
+    },
     "sealed": {
         name: Part(f"sealed{title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
         for name, title, part, show in (
@@ -169,7 +181,7 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
+    known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS, *hybrid_meta.SETS])
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")

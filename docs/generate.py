@@ -28,6 +28,7 @@ from hedgerow.agreement.policy import Policy
 from hedgerow.commands import audit, certs, ledger
 from hedgerow.commands.model_commands import MODEL_COMMANDS
 from hedgerow.corridor.messages import disclosures
+from hedgerow.data.hybrid_cut import HybridCut
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.run.file import fedtree, fedtree_keys, method, options, sections
@@ -112,8 +113,9 @@ def default_of(section: str, key: str) -> str:
     return "" if default in (None, ()) else as_toml(default)
 
 
-def _defaults(options: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(options)}
+def _defaults(kind: type) -> dict[str, Any]:
+    own = {field.name: field.default for field in fields(kind)}
+    return {**_defaults(HybridCut), **own} if kind is options.PartitionOptions else own
 
 
 def limit_of(place: str) -> str:
@@ -211,7 +213,7 @@ def commands() -> str:
     """Every command with its arguments and options."""
     own = [[f"`--{name}`", option.help] for name, _, option, _ in options_of(cli._options)]
     parts = ["## hedgerow", "", table(["option", "meaning"], *own), ""]
-    known = (cli.train, cli.plan, cli.drive, cli.join, *MODEL_COMMANDS)
+    known = (cli.train, cli.plan, cli.baselines, cli.drive, cli.join, *MODEL_COMMANDS)
     for call in known:
         parts += command(f"hedgerow {call.__name__}", call)
     for group in (certs, audit, ledger):

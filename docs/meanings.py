@@ -76,13 +76,27 @@ RUN_FILE = {
     },
     "partition": {
         "data": "the table that is cut",
-        "parties": "how many parties; they are called `party1`, `party2` and so on",
+        "parties": "how many parties; they are called `party1`, `party2` and so on, of `builtin:payments` in a hybrid "
+        "run `network`, `bank1` and so on. Of a vertical or hybrid run the first is the active one",
         "how": "which rows go to whom; see [cut a table into parties](../how-to/partition.md). Not of a vertical "
-        "run, whose columns are dealt out: as many to each, the labels to the first party",
+        "run, whose columns are dealt out: as many to each, the labels to the first party; of a hybrid run `even` or "
+        "`labels`, of passive parties' rows",
         "alpha": "concentration of the Dirichlet distribution of `quantity` and `labels`",
         "noise": "variance of the Gaussian noise added to the first party's values, twice that to the second's; it "
         "protects nobody",
         "seed": "seed of the cut; of a vertical run, columns stay in order without one",
+        "passive": "columns of the passive parties; a number: so many, drawn. This and the keys below are for hybrid "
+        "runs; without it, `builtin:payments` falls into [its own parties](../how-to/will-hybrid-pay.md)",
+        "by": "rows of one value of this column go to one passive party; nobody has the column",
+        "holders": "how many passive parties hold each row",
+        "dropped": "each passive party lacks some columns: a number of them drawn from 0 to this; unless `shared` says "
+        "so, they then share none",
+        "extra": "each passive party gets rows of others beside: a number drawn from 0 to this share of all rows",
+        "uncovered": "share of the rows that no passive party holds",
+        "active_rows": "share of the training rows that the active party has",
+        "active_columns": "share of its columns that the active party has",
+        "test_rows": "whether passive parties hold the shares of `[data] test` that they hold of training rows, or all "
+        "the same",
     },
     "party": {
         "name": "name of the party, in order of the plan",
@@ -182,6 +196,14 @@ RUN_FILE_LIMITS = {
     "partition.data": "a file, or `builtin:NAME`",
     "partition.noise": "a number of at least 0",
     "partition.seed": "a whole number of at least 0",
+    "partition.passive": "a list of columns, or a whole number",
+    "partition.by": "a column",
+    "partition.holders": "a whole number of at least 1",
+    "partition.dropped": "a whole number of at least 0",
+    "partition.extra": "a number from 0 to below 1",
+    "partition.uncovered": "a number from 0 to below 1",
+    "partition.active_rows": "a number above 0 and at most 1",
+    "partition.active_columns": "a number above 0 and at most 1",
     "party.name": "as [run] name; each its own",
     "party.data": "a file, or `builtin:NAME`",
     "party.valid": "a file, or `builtin:NAME`",
@@ -225,6 +247,7 @@ RUN_FILE_DEFAULTS = {
     "partition.data": "must be given",
     "partition.parties": "must be given",
     "partition.seed": "0",
+    "partition.passive": "must be given to a hybrid run",
     "party.name": "must be given",
     "party.data": "",
     "party.fingerprint": "",

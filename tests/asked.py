@@ -8,7 +8,8 @@ from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import Asking, plan_of, present_of
-from hedgerow.protocols.predict.passive import Answering, PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
+from hedgerow.protocols.predict.passive import Answering
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.transports.inproc import InProcess
 

@@ -14,7 +14,7 @@ from hedgerow.privacy.shapes import score_modulus
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import propose
 from hedgerow.protocols.predict.active import present_of
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.scores.active import SealedAsking
 from hedgerow.protocols.scores.layout import Layout, sealed_plan
 from hedgerow.protocols.scores.passive import Choosing
@@ -67,7 +67,7 @@ class Sealed:
         self.signed, self.fixed = signed, None
         own = model.ownership
         members = tuple(Member(name, identity(name).fingerprint) for name in own.parties)
-        method = SealedPrediction(own.active, own.model, score_modulus(most), model.loss.n_trees, privacy)
+        method = SealedPrediction(own.active, own.model, score_modulus(most), model.loss.n_trees, privacy, own.groups)
         self.plan = sealed_plan("a test", members, method, identity(own.active).fingerprint if signed else "")
         self.present = present_of(model, absent)
         self.counts = {name: (counters or {}).get(name) or Uncounted() for name in self.present}
@@ -105,7 +105,7 @@ class Sealed:
     def asking(self):
         keys = self.keys()
         layout = Layout.of(self.model, self.present, self.model.loss.n_trees)
-        return SealedAsking(self.group, layout, self.weights, keys, identity(self.plan.active))
+        return SealedAsking(self.group, layout, self.weights, keys, identity(self.plan.active)).begun()
 
     def scores(self, asking=None, **more):
         table = self.tables[self.plan.active]

@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 import hedgerow
 from hedgerow.commands import audit, certs, ledger
+from hedgerow.commands.baselines import baselines
 from hedgerow.commands.drive import drive
 from hedgerow.commands.join import join
 from hedgerow.commands.model_commands import MODEL_COMMANDS
@@ -90,7 +91,7 @@ Version = Annotated[
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for _command in (train, drive, join, *MODEL_COMMANDS, plan):
+for _command in (train, drive, join, *MODEL_COMMANDS, plan, baselines):
     app.command(cls=_Command)(_command)
 for _group in (certs, audit, ledger):
     _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)

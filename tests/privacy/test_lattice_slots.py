@@ -248,7 +248,8 @@ BAD_KEYS = {
     "another version": changed(KEY, 4, b"\x00"),
     "a residue of ones": changed(KEY, 37, b"\xff" * 4),
     "the last residue of ones": changed(KEY, 37 + 8 * 27648 - 4, b"\xff" * 4),
-    "another proof": changed(KEY, len(KEY) - 4, bytes(4)),
+    "another proof": changed(KEY, len(KEY) - 30_000, bytes(4)),
+    "a proof that goes on": changed(KEY, len(KEY) - 4, b"\1" * 4),
     "two halves": KEY + KEY[37:],
 }
 

@@ -54,7 +54,7 @@ def rows_attack() -> tuple[LatticePublicKey, RowsLayout, int]:
     digits = [weight * 3**i if i < layout.step else 0 for i in range(N)]
     half = b"".join(twin.packed(twin.values_at_roots(digits, p).astype(np.uint32)[None]) for p in PRIMES)
     rest = bytes(32) + half + bytes(keys.PROOF_BYTES)
-    return LatticePublicKey(None, keys.encoded(rest, b"", None), 1), layout, weight
+    return LatticePublicKey.read(None, keys.Parts(rest, b"", (), b"").encode(()), 1), layout, weight
 
 
 def randomness(c0: list[int], weight: int, step: int) -> list[int]:

@@ -16,6 +16,7 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError, ProtocolError
 from hedgerow.model import part as parts
+from hedgerow.protocols.predict import passive
 from hedgerow.run.folder.private_state import CutsFile
 
 PARAMS = params_of(n_estimators=4, max_depth=5, min_cut_rows=1)
@@ -129,6 +130,87 @@ def test_the_next_cut_is_on_the_side_that_was_told(made):
             with pytest.raises(ProtocolError, match="not the next on its path"):
                 asked.answer(request)
     assert tried > 3
+
+
+# Runs of cuts, asked about at once
+
+
+def run_of(part, *cuts):
+    """A request about the first row: it has come to the first cut, and the others are said to follow."""
+    n_rows = np.array([1, *[0] * (len(cuts) - 1)], np.int32)
+    return encode(AskWays(*(name[list(cuts)].astype(np.int32) for name in (part.tree, part.node)), n_rows, ROW))
+
+
+ROW = np.zeros(1, np.uint16)
+NO_RUN = "do not follow each other directly"
+
+
+def asked_of(made, cut):
+    """Party2, that has told of the row's way in this cut's tree down to the cut."""
+    asked = Prediction(*made, parties_of()).consented().answering["party2"]
+    asked.answer(encode(AskKnown(("p7",))))
+    asked.last[asked.part.tree[cut]] = -1 if asked.part.after is None else asked.part.after[cut]
+    return asked
+
+
+def own_cuts(part, n_below):
+    """Cuts, each with those of which it is the nearest above, so many at some end."""
+    for cut in range(len(part.tree)):
+        for end in (2 * cut, 2 * cut + 1):
+            if len(below := np.flatnonzero(part.after == end)) == n_below:
+                yield cut, below
+
+
+def test_cuts_that_follow_each_other_are_told_as_if_they_were_asked_about_one_by_one(made):
+    part, tried = made[1]["party2"], 0
+    for cut, below in own_cuts(part, 1):
+        at_once, one_by_one = asked_of(made, cut), asked_of(made, cut)
+        at_once.answer(run_of(part, cut, *below))
+        one_by_one.answer(run_of(part, cut))
+        if one_by_one.last[part.tree[cut]] == part.after[below[0]]:
+            one_by_one.answer(run_of(part, *below))
+            tried += 1
+        assert np.array_equal(at_once.last, one_by_one.last)
+    assert tried
+
+
+def test_a_request_across_anothers_cut_for_both_sides_of_it_is_refused(made):
+    """Two own cuts that lie below one end lie apart below another's cut; of one path only one of them can be."""
+    part, pairs = made[1]["party2"], list(own_cuts(made[1]["party2"], 2))
+    assert pairs
+    for cut, below in pairs:
+        with pytest.raises(ProtocolError, match=NO_RUN):
+            asked_of(made, cut).answer(run_of(part, cut, *below))
+
+
+def test_a_party_that_does_not_look_answers_it(made, monkeypatch):
+    """The sabotage. Even then a row takes one path: where two cuts follow at one end, it goes on to the last."""
+    part = made[1]["party2"]
+    real = passive.next_cuts
+    monkeypatch.setattr(passive, "next_cuts", lambda after, asked, following: real(after, asked, following[-1:]))
+    for cut, below in own_cuts(part, 2):
+        assert asked_of(made, cut).answer(run_of(part, cut, *below))
+
+
+def test_cuts_off_the_path_are_refused(made):
+    part = made[1]["party2"]
+    first, (below,) = next(own_cuts(part, 1))
+    other = next(cut for cut in range(len(part.tree)) if part.tree[cut] != part.tree[first])
+    for cuts in ((first, other), (other, below), (first, below, below)):
+        with pytest.raises(ProtocolError, match=NO_RUN):
+            asked_of(made, cuts[0]).answer(run_of(part, *cuts))
+    with pytest.raises(ProtocolError, match="not the next on its path"):
+        asked_of(made, first).answer(run_of(part, below))
+
+
+def test_a_part_that_knows_no_paths_answers_cut_by_cut_only(made):
+    model, own = made
+    part = own["party2"]
+    first, (below,) = next(own_cuts(part, 1))
+    asked = asked_of((model, {**own, "party2": replace(part, after=None)}), first)
+    with pytest.raises(ProtocolError, match="not well formed"):
+        asked.answer(run_of(part, first, below))
+    assert asked.answer(run_of(part, first))
 
 
 # Files

@@ -58,6 +58,7 @@ class Audit:
         layout = Layout.of(self.model, self.sealed.present, self.model.loss.n_trees)
         me = identity(self.sealed.plan.active)
         self.asking = SealedAsking(self.sealed.group, layout, weights, keys, me, openings=OpeningsFolder(folder))
+        self.asking.begun()
 
     def ask(self, *rows, **more):
         table = self.sealed.tables[self.sealed.plan.active].take(np.array(rows or range(N)))

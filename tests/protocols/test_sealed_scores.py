@@ -175,7 +175,8 @@ def test_batches_give_what_one_batch_gives(monkeypatch):
     assert np.array_equal(one, many)
     assert done == [(16, 50), (32, 50), (48, 50), (50, 50)]
     assert len(world.of_kind("AskScores")) - asked == 4 * len(world.present)
-    scoring.asking.renew()
+    [asking] = scoring.sessions.begin([world.present])
+    asking.renew()
     assert np.array_equal(one, scoring.scores(parties[world.plan.active]))
     publics = {heard.message.public_key for heard in world.of_kind("BeginScores")}
     assert len(publics) == 3  # two beginnings and one renewal; all parties hear the same key

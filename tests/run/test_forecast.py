@@ -124,4 +124,6 @@ PLANS = {
 def test_the_bytes_of_a_key_are_those_of_one_that_is_made(what):
     who = tuple(Member(name, name) for name in "ab")
     plan = Plan("a test", who, Goal(), TreeParams(), method_of("vertical", active="a", **PLANS[what]))
-    assert key_bytes(plan) == len(cipher_of(plan).new_key(1, slots=False).public.encode())
+    for merging in ((), (64, 32)):
+        key = cipher_of(plan).new_key(1, slots=False, merging=[merging])
+        assert key_bytes(plan, merging if what == "lattice over a link" else ()) == len(key.public.encode())

@@ -14,9 +14,10 @@ from hedgerow.demo.organisations import free_port
 from hedgerow.identity import authority
 from hedgerow.model import part as parts
 from hedgerow.model.file import load_model
-from hedgerow.run.file.hybrid_tables import joined
+from hedgerow.model.fixed_scores import fixed_scores
 from hedgerow.run.file.read import open_run
 from hedgerow.run.simulation import run_file
+from hedgerow.run.simulation.predict import predict_parties
 from hedgerow.storage import audit
 from hybrid_files import BANKS, RUN, payments
 
@@ -94,10 +95,11 @@ def test_the_model_of_real_processes_is_that_of_one_process_and_predicts_repeate
         assert (kept["status"], kept["who"]) == ("finished", name)
         assert audit.verify(tmp_path / name / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
     predicted_as_linked(world, start, whole)
+    scored_under_the_seal(world, start, whole)
 
 
 def predicted_as_linked(world, start, whole):
-    """Rows of the network, ids and all, are predicted by all parties as by the joined model on the joined table."""
+    """Rows of the network, ids and all, are predicted by all parties as in one process."""
     answers = []
     for bank in BANKS:
         own = ["--data", str(world.folder / f"{bank}.csv"), "--folder", str(world.folder / f"answers {bank}")]
@@ -113,10 +115,36 @@ def predicted_as_linked(world, start, whole):
     finished(*answers)
     tables = {bank: read_table(world.folder / f"{bank}.csv", id_column="account") for bank in BANKS}
     tables["network"] = read_table(data, label="fraud", id_column="account", repeated_ids=True)
-    table = joined({name: tables[name] for name in NAMES}, "network", whole.ownership.groups)
     told = read_table(world.folder / "told.csv", id_column="account", repeated_ids=True)
-    assert told.ids.tolist() == table.ids.tolist()
-    assert np.array_equal(told.values, whole.forest.leaf_places(np.ascontiguousarray(table.values), 1))
+    assert told.ids.tolist() == tables["network"].ids.tolist()
+    assert np.array_equal(told.values, predict_parties(whole, tables))
+
+
+def scored_under_the_seal(world, start, whole):
+    """The banks share their columns: each tells which rows it has, and is asked about those it speaks for."""
+    rules = "least_paths = 0\nleast_own_cuts = 0\nleast_own_trees = 0\nmost_bits_per_id = 99999\n"
+    rules += "most_answers_per_id = 1000\n"
+    (world.folder / "answers.toml").write_text(rules)
+    for bank in BANKS:
+        keys = f'cert = "{world.ca / bank}.pem"\nkey = "{world.ca / bank}.key"\nledger = "{bank}.ledger"\n'
+        model = f'run = "{world.file}"\npart = "{bank}/part.json"\ndata = "{bank}.csv"\nid = "account"\n'
+        serving = world.folder / f"{bank}-serving.toml"
+        serving.write_text(f'name = "{bank}"\n{keys}policy = "answers.toml"\n\n[[model]]\n{model}')
+        start(["serve", str(serving)], f"serves {bank}")
+    model, data, out = (world.folder / name for name in ("network/model.json", "network.csv", "scores.csv"))
+    words = ["predict", str(model), str(data), "--with", str(world.file), *world.keys("network"), "--id", "account"]
+    result = CliRunner().invoke(app, [*words, "--sealed", "--what", "raw", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    tables = {bank: read_table(world.folder / f"{bank}.csv", id_column="account") for bank in BANKS}
+    tables["network"] = read_table(data, label="fraud", id_column="account", repeated_ids=True)
+    wanted = whole.scores_at(predict_parties(whole, tables))[:, 0]
+    told = read_table(out, id_column="account", repeated_ids=True).values[:, 0]
+    assert np.abs(told - wanted).max() <= fixed_scores(whole).error * 1.001 + 1e-6
+    kept = json.loads((world.folder / "runs" / "payments-predict-2" / "manifest.json").read_text())
+    assert any("which of the rows each of bank1, bank2, bank3 has" in sentence for sentence in kept["leaks"])
+    for bank in BANKS:
+        [counted] = [line for line in audit.read(world.folder / f"{bank}.ledger") if line["event"] == "rows predicted"]
+        assert counted["rows"] == len(wanted)
 
 
 def test_a_bank_that_is_killed_and_started_again_finds_its_linked_rows_and_the_model_is_the_same(

@@ -79,11 +79,6 @@ def test_what_does_not_go_with_it_is_refused_in_one_sentence(tmp_path, case):
     assert sentence in str(caught.value)
 
 
-def test_a_table_is_not_cut_into_parties_that_lack_rows(tmp_path):
-    with pytest.raises(ParameterError, match=r"write a \[\[party\]\] with its own file for each"):
-        read(tmp_path, RUN.replace('active = "network"\n', "") + '[partition]\ndata = "all.csv"\nparties = 3\n')
-
-
 # Files
 
 

@@ -21,7 +21,7 @@ from hedgerow.model import part as parts
 from hedgerow.model import quality
 from hedgerow.model.file import load_model, save
 from hedgerow.model.model import class_numbers
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.run.file.read import open_run
 from hedgerow.run.real.answer import answer
 from hedgerow.run.real.connect import Options

@@ -12,6 +12,7 @@ from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.predict.passive import Answering
+from hedgerow.protocols.predict.runs import ToldWays
 
 CONVERSATION = ("AskKnown", "Known", "AskWays", "Sides")
 
@@ -70,13 +71,9 @@ def test_a_party_that_tells_its_thresholds_is_noticed(made, monkeypatch):
         return Sides(np.concatenate([real(self, *asked).left, self.part.thresholds.view(np.uint8)]))
 
     monkeypatch.setattr(Answering, "_ways", leaking)
-    monkeypatch.setattr("hedgerow.protocols.predict.active.sides_of", lambda bits, sizes, _: [_bits(bits, sizes)])
+    monkeypatch.setattr(ToldWays, "end", lambda _: None)
     asked = asked_by(*made, parties_of(60, 1))
     assert holds(asked, np.concatenate([part.thresholds for part in made[1].values()]))
-
-
-def _bits(bits, sizes):
-    return np.unpackbits(bits[: (sizes[0] + 7) // 8], count=sizes[0], bitorder="little").astype(bool)
 
 
 def test_without_that_tolerance_the_active_party_refuses_it(made, monkeypatch):

@@ -4,15 +4,17 @@ from hedgerow import _native
 from hedgerow.agreement.options import Lattice, NoPrivacy, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.unencrypted.cipher import Unencrypted
 
 MEANS = {Lattice: ("lattice_seal_rows", "lattice_group_sums"), Paillier: ("paillier_own_seal", "paillier_primes")}
 """What the native part must have for each."""
 
 
-def key_bytes(plan: Plan) -> int:
+def key_bytes(plan: Plan, merging: Merging = ()) -> int:
     """Bytes of a public key as it is sent with every tree; it holds what the run needs, and its proofs."""
-    return cipher_of(plan).key_bytes(rows=not plan.opener, slots=bool(plan.opener) or plan.method.hidden_rows)
+    slots = bool(plan.opener) or plan.method.hidden_rows
+    return cipher_of(plan).key_bytes(rows=not plan.opener, slots=slots, merging=merging)
 
 
 def cipher_of(plan: Plan) -> Lattice | Paillier | Unencrypted:

@@ -616,7 +616,8 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
     """A vertical model's parties predict in one round: the active party learns scores, the others nothing of them.
 
     Scores are integers modulo the prime `modulus`, which so bounds what an answer can carry; `scores` are the scores of
-    a row, one a class.
+    a row, one a class. Passive parties that share their columns are in `sharing`, group by group: of each group one is
+    asked about a row, and all tell which rows they have.
     """
 
     active: str
@@ -624,10 +625,15 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
     modulus: int
     scores: int = 1
     privacy: Lattice | Paillier = Lattice()
+    sharing: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier))
         _check_numbers(self, modulus=Integral, scores=Integral)
+
+    def groups(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002  # of whomever
+        """As `sharing` says."""
+        return self.sharing
 
     @property
     def word(self) -> str:
@@ -643,6 +649,9 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
                 f"A sealed prediction has 1 to {MOST_SCORES} scores a row, modulo a prime below 2^27; it has "
                 f"{self.scores}, modulo {self.modulus}."
             )
+        names = [name for group in self.sharing for name in group]
+        if len(set(names)) < len(names) or not set(names) <= set(plan.answering):
+            raise ParameterError("Only passive parties share their columns in a prediction, each with one group.")
 
 
 Federation = Horizontal | Vertical | Hybrid | WholeTrees

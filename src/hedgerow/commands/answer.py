@@ -13,7 +13,7 @@ from hedgerow.commands.print_tables import note
 from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.identity.identity import Identity
 from hedgerow.model.part import load_part
-from hedgerow.protocols.predict.passive import PartOwner, check_owner
+from hedgerow.protocols.predict.own_part import PartOwner, check_owner
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import open_run
 from hedgerow.run.folder.ledger_file import ledger_beside

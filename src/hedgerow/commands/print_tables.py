@@ -19,8 +19,6 @@ from hedgerow.model import quality
 from hedgerow.model.model import ClassLabel, Model, class_numbers
 from hedgerow.report.tree_text import plain
 
-NEED_ALL_CLASSES = ("auc", "auprc", "ks")
-
 
 def note(sentence: str) -> None:
     """A remark to the user."""
@@ -79,14 +77,11 @@ def measured(model: Model, table: Table, threads: int) -> dict[str, float]:
 def measured_by(model: Model, table: Table, predicted: NDArray[np.float64]) -> dict[str, float]:
     """Every metric that the table's labels allow, of what was predicted for its rows."""
     labels = comparable(table.labels, model.classes)
-    if not model.classes:
-        return quality.of_numbers(labels, predicted, table.weights)
-    absent = len(model.classes) - len(np.unique(labels))
-    if not absent:
-        return quality.of_classes(labels, predicted, table.weights)
-    allowed = [name for name in quality.OF_CLASSES if name not in NEED_ALL_CLASSES]
-    note(f"{absent} of the {len(model.classes)} classes have no row here, so there are only {' and '.join(allowed)}.")
-    return {name: quality.OF_CLASSES[name](labels, predicted, table.weights) for name in allowed}
+    found = quality.allowed(labels, predicted, table.weights, len(model.classes))
+    if model.classes and (absent := len(model.classes) - len(np.unique(labels))):
+        only = " and ".join(found)
+        note(f"{absent} of the {len(model.classes)} classes have no row here, so there are only {only}.")
+    return found
 
 
 def metric_rows(columns: Mapping[str, Mapping[str, float]]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""From the words of the command line to tables: files, and the data sets that come with scikit-learn."""
+"""From the words of the command line to tables: files, and the data sets that come along."""
 
 from collections.abc import Sequence
 from contextlib import suppress

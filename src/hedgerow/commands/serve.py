@@ -15,11 +15,11 @@ from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.errors import HedgerowError, RunError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.part import load_part
-from hedgerow.protocols.predict.passive import PartOwner, check_owner
+from hedgerow.protocols.predict.own_part import PartOwner, check_owner
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import open_run
 from hedgerow.run.file.serving import ServedModel, Serving, read_serving
-from hedgerow.run.folder.ledger_file import open_answers
+from hedgerow.run.folder.ledger_file import ledger_beside, open_answers
 from hedgerow.run.real.serve_models import STATUS, ModelServer, Served
 from hedgerow.threads import threads_of
 
@@ -64,7 +64,7 @@ def _served(model: ServedModel, serving: Serving, rules: Policy, identity: Ident
         note(in_options(sentence))
     own = PartOwner(serving.name, part, table, rules, identity)
     own.check()
-    return Served(run, own, model, f"{run.name}-{part.model[:8]}")
+    return Served(run, own, model, f"{run.name}-{part.model[:8]}", serving.ledger or ledger_beside(serving.key))
 
 
 def _keep(server: ModelServer, serving_file: Path) -> None:

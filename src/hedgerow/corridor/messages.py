@@ -706,15 +706,16 @@ class Known(Answer, frozen=True, tag=60):
     """Which of the rows the party has; the others go the default way at its cuts."""
 
     known: Annotated[U8, clear("a bit for every row that was asked about: whether the party has it")]
+    follows: Annotated[bool, clear("whether its part says how its own cuts lie below each other")] = False
 
 
 @message(by=ACTIVE, to=OWNER)
 class AskWays(Request, frozen=True, tag=61):
-    """Which of the rows at these cuts go left. Answered by `Sides`."""
+    """Which way rows go at cuts of the party's own columns, as far as they meet no other's. Answered by `Sides`."""
 
-    tree: Annotated[I32, clear("trees of cuts of the party's own columns that rows have come to")]
+    tree: Annotated[I32, clear("trees of cuts that rows have come to, and of own cuts that follow these directly")]
     node: Annotated[I32, clear("which nodes of these trees")]
-    n_rows: Annotated[I32, clear("how many rows have come to each")]
+    n_rows: Annotated[I32, clear("how many rows have come to each; none to those that follow")]
     rows: Annotated[U16, clear("which of the rows that were asked about have come to each")]
 
 

@@ -20,7 +20,7 @@ from hedgerow.data.partition import joined_column, numbered, positions_of
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 
-__all__ = ["HybridCut", "HybridTables", "hybrid", "hybrid_pair", "merged", "pooled"]
+__all__ = ["HybridCut", "HybridTables", "hybrid", "hybrid_pair", "merged", "places_of", "pooled"]
 
 
 class HybridTables(NamedTuple):
@@ -131,7 +131,7 @@ def pooled(active: Table, passive: Mapping[str, Table]) -> Table:
     """
     columns = _joined_columns(active, passive)
     keys = numbered(active).row_keys()
-    places = {name: _places(keys, name, table) for name, table in passive.items()}
+    places = {name: places_of(keys, name, table) for name, table in passive.items()}
     values = np.full((active.n_rows, len(columns)), np.nan, np.float32)
     owners = [tuple(name for name, table in passive.items() if column.name in table.names) for column in columns]
     for having in dict.fromkeys(owners):
@@ -171,7 +171,7 @@ def _joined_columns(active: Table, passive: Mapping[str, Table]) -> list[Column]
     return [joined_column(same) for same in found.values()]
 
 
-def _places(keys: NDArray[np.uint64], name: str, table: Table) -> NDArray[np.intp]:
+def places_of(keys: NDArray[np.uint64], name: str, table: Table) -> NDArray[np.intp]:
     """Where each of the keys stands in a party's table, -1 where it does not."""
     if table.ids is None:
         raise DataError(f"The table of party {name!r} has no ids, by which rows are matched; give ids.")

@@ -169,13 +169,17 @@ def generate_payments(rows: int, network: Network = PRESETS["AD"], banks: int = 
     labels = (rng.random(rows) < chance).astype(np.int64)
     covered = rng.random(n_accounts) < network.coverage
     tables = {}
-    width = len(str(banks))
-    for bank in range(banks):
+    for bank, name in enumerate(bank_names(banks)):
         own_accounts = np.flatnonzero((bank_of == bank) & covered)
         columns = tuple(Column(name) for name in ACCOUNT_COLUMNS)
-        tables[f"bank{bank + 1:0{width}d}"] = Table(columns, known[own_accounts], ids=own_accounts)
+        tables[name] = Table(columns, known[own_accounts], ids=own_accounts)
     columns = tuple(Column(name) for name in PAYMENT_COLUMNS)
     return Payments(Table(columns, own, labels=labels, ids=np.arange(rows)), account, tables)
+
+
+def bank_names(n: int) -> tuple[str, ...]:
+    """What so many banks are called."""
+    return tuple(f"bank{bank + 1:0{len(str(n))}d}" for bank in range(n))
 
 
 def _rules(network: Network) -> dict[str, _Rule]:

@@ -46,7 +46,9 @@ class MetaRules:
     """The measure, and that of a forest whose passive columns were shuffled."""
 
     passive: Fixed
+    """Of the table as it is."""
     shuffled: Fixed
+    """Of the same with passive columns that know nothing."""
 
 
 def meta_rules(

@@ -84,7 +84,9 @@ OF_CLASSES: dict[str, Measure] = {
     "auc": auc, "auprc": auprc, "ks": ks, "accuracy": accuracy, "log loss": log_loss,
 }  # fmt: skip
 OF_NUMBERS: dict[str, Measure] = {"rmse": rmse, "mae": mae}
+LESS_IS_BETTER = ("log loss", *OF_NUMBERS)
 ONLY_TWO_CLASSES = ("auprc", "ks")
+NEED_ALL_CLASSES = ("auc", "auprc", "ks")
 
 
 def of_classes(y: NDArray[np.generic], probability: Floats, weights: Floats | None = None) -> dict[str, float]:
@@ -100,3 +102,16 @@ def of_classes(y: NDArray[np.generic], probability: Floats, weights: Floats | No
 def of_numbers(y: NDArray[np.generic], predicted: Floats, weights: Floats | None = None) -> dict[str, float]:
     """Every metric that goes with predicted numbers."""
     return {name: measure(y, predicted, weights) for name, measure in OF_NUMBERS.items()}
+
+
+def allowed(
+    y: NDArray[np.generic], predicted: Floats, weights: Floats | None = None, n_classes: int = 0
+) -> dict[str, float]:
+    """Every metric that these labels allow; without classes they are numbers, else numbers of classes."""
+    if not n_classes:
+        return of_numbers(y, predicted, weights)
+    if len(np.unique(y)) == n_classes:
+        return of_classes(y, predicted, weights)
+    return {
+        name: measure(y, predicted, weights) for name, measure in OF_CLASSES.items() if name not in NEED_ALL_CLASSES
+    }

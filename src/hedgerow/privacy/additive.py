@@ -33,7 +33,7 @@ be added and subtracted, as often as the plan's parts allow.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, Self
 
 import numpy as np
@@ -44,6 +44,9 @@ from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection, SlotsPlan
 
 NOT_SEALED = int(np.iinfo(np.int64).min)
 """In the place of an integer that nobody can have sealed as agreed."""
+Merging = tuple[int, ...]
+"""Distances of sums at which results of lattice encryption are merged on their way back."""
+
 USED_UP = "This key was revealed for an audit and must not be used again; make a fresh one."
 
 
@@ -120,8 +123,8 @@ class SealedSlots(Sealed, Protocol):
 class PublicKey(Protocol):
     """What everybody may have: seals for the key holder, and works on what is sealed."""
 
-    def encode(self) -> bytes:
-        """The wire form."""
+    def encode(self, merging: Merging | None = None) -> bytes:
+        """The wire form; with what is needed to merge results at these distances only, if they are named."""
         ...
 
     def seal_rows(self, values: NDArray[np.int64], plan: RowsPlan) -> SealedRows:
@@ -252,18 +255,27 @@ class Cipher(Protocol):
         """Whether nobody can turn rows under a key into slots under it, so that one key serves both."""
         ...
 
-    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> SecretKey:
-        """A fresh key from the system's generator; what is done with it shares so many threads.
+    def merging(self, plans: Iterable[RowsPlan]) -> Merging:
+        """Distances of sums at which results are merged where a key is for no more than these plans.
 
-        One that is not for rows, or not for slots, may be smaller.
+        Both sides compute it alike. Of several who answer each may have its own plans and distances.
         """
         ...
 
-    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
+    def new_key(
+        self, threads: int, rows: bool = True, slots: bool = True, merging: Sequence[Merging] | None = None
+    ) -> SecretKey:
+        """A fresh key from the system's generator; what is done with it shares so many threads.
+
+        One that is not for rows, or not for slots, or for merging at these distances only, may be smaller.
+        """
+        ...
+
+    def key_bytes(self, rows: bool = True, slots: bool = True, merging: Merging | None = None) -> int:
         """The length of such a key's public half on the wire."""
         ...
 
-    def read_public_key(self, data: bytes, threads: int) -> PublicKey:
+    def read_public_key(self, data: bytes, threads: int, merging: Merging | None = None) -> PublicKey:
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         ...
 

@@ -66,6 +66,8 @@ class RowsPlan:
     """Rows of the largest node over all who answer under pads, whose sums are opened in total only. 0: each answer is
     opened by itself. Bounds, groups, columns, nodes, summand and this are then the same for all who answer; how many
     rows are sealed for one of them may differ."""
+    merging: tuple[int, ...] | None = None
+    """Distances of sums at which the key can merge results, by `Cipher.merging`; None: all that there are."""
 
     def __post_init__(self) -> None:
         ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
@@ -323,7 +325,9 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
     said = asdict(own)
     # So do these; where they are said, it is with their names.
-    named = tuple((name, said.pop(name)) for name in ("shared", "modulus", "apart", "together") if name in said)
+    named = tuple(
+        (name, said.pop(name)) for name in ("shared", "modulus", "apart", "together", "merging") if name in said
+    )
     told: tuple[object, ...] = tuple(x for name, x in said.items() if (name, x) not in unsaid)
     told += tuple(pair for pair in named if pair[1])
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]

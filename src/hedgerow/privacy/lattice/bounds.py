@@ -63,11 +63,13 @@ SPARE_SHARE = 2.0**-8
 PROVEN_BITS = 20
 """What a key holder that cheats with a proven key learns beside the room of the answers of a whole run, in statistical
 distance: at most 2 to the minus this. (In bits of information it is about the square of that.)"""
-MASK_FACTORS = {4096: (15, 61), 8192: (22, 87)}
+MASK_FACTORS = {4096: (7, 28), 8192: (10, 40)}
 """Last factors of the proof's masks for secret and error; `proof.rs` has the same."""
+UNHASHED_BITS = {4096: 13, 8192: 14}
+"""Lowest bits of a proof's commitments that are not hashed; they are left out of its answers for the error."""
 ANSWER_SLACK = 1.1
-"""Answers of a proof are at most so much longer than masks are in the mean."""
-EXTRACTED = 1 / math.sin(math.pi / 256)
+"""Answers of a proof are at most so much longer than they are in the mean."""
+EXTRACTED = 1 / math.sin(math.pi / 512)
 """What 2 / (c - c') for two challenges lengthens a polynomial by, at most."""
 FAILURE_BITS = 64
 """A run opens something wrong with a probability of at most 2 to the minus this."""
@@ -109,10 +111,15 @@ def mask_deviation(last: int) -> float:
     return math.prod((6.0, math.hypot(1, 3), math.hypot(1, 12), math.hypot(1, last)))
 
 
+def answer_deviations(n: int) -> tuple[float, float]:
+    """Of a proof's answers for secret and error; unhashed bits are uniform."""
+    secret, error = map(mask_deviation, MASK_FACTORS[n])
+    return secret, math.hypot(error, 2 ** UNHASHED_BITS[n] / math.sqrt(12))
+
+
 def proven_shift(n: int) -> float:
     """Root of the mean square of a coefficient of e u - s e2, for the longest s and e that a key's proof allows."""
-    longest = (2 * EXTRACTED * ANSWER_SLACK * mask_deviation(last) * math.sqrt(n) for last in MASK_FACTORS[n])
-    secret, error = longest
+    secret, error = (2 * EXTRACTED * ANSWER_SLACK * each * math.sqrt(n) for each in answer_deviations(n))
     return math.hypot(error * math.sqrt(TERNARY_VARIANCE), secret * math.sqrt(ERROR_VARIANCE))
 
 

@@ -12,9 +12,8 @@ Who sees what:
   the wanted coefficients can carry: its key is proven to be well formed (`lattice/key`).
 """
 
-import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 import msgspec
@@ -24,16 +23,16 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy import shapes
-from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, Merging, SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.lattice import coefficients, slots_wire
 from hedgerow.privacy.lattice import key as keys
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.lattice.coefficients import CoefficientSlots
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout
+from hedgerow.privacy.lattice.merging import merging
 from hedgerow.privacy.lattice.reveal import LatticeRevealedKey
 from hedgerow.privacy.lattice.rows import (
     HEADER_BYTES,
-    NAME_BYTES,
     PUBLIC_ROWS,
     PUBLIC_SUMS,
     ROWS,
@@ -67,19 +66,26 @@ RETURNED_BITS = 54
 class LatticePublicKey:
     """What everybody may have; see `additive.PublicKey`."""
 
-    def __init__(self, link_mbit: float | None, encoded: bytes, threads: int, own: bool = False) -> None:
-        """From the wire form; one that is malformed is a CipherError. An `own` key's proof was just made."""
-        self._link_mbit, self._encoded, self.threads = link_mbit, encoded, threads
-        self.name = hashlib.sha256(encoded).digest()[:NAME_BYTES]
+    def __init__(self, link_mbit: float | None, parts: keys.Parts, threads: int, own: bool = False) -> None:
+        """From the parts of the wire form; one that is malformed is a CipherError. An `own` proof was just made."""
+        self._link_mbit, self._parts, self.threads = link_mbit, parts, threads
+        self.name = parts.name
         """Names the key in what is sealed under it."""
-        self._keys = keys.read(encoded, link_mbit, threads, own)
+        self._keys = keys.read(parts, threads, own)
+
+    @classmethod
+    def read(
+        cls, link_mbit: float | None, encoded: bytes, threads: int, merging: Merging | None = None
+    ) -> "LatticePublicKey":
+        """From the wire form; one that is malformed, unproven or of other parameters is a CipherError."""
+        return cls(link_mbit, keys.split(encoded, layouts.switch_steps(link_mbit, merging)), threads)
 
     def __repr__(self) -> str:
         return f"LatticePublicKey({self.name.hex()})"
 
-    def encode(self) -> bytes:
-        """The wire form; see `lattice/key`."""
-        return self._encoded
+    def encode(self, merging: Merging | None = None) -> bytes:
+        """The wire form, with the keys for merging at these distances, or all that it has; see `lattice/key`."""
+        return self._parts.encode(self._parts.steps if merging is None else merging)
 
     @property
     def _rows(self) -> RowsKey:
@@ -267,12 +273,20 @@ class LatticeSecretKey:
     public: LatticePublicKey
     """What may be sent."""
 
-    def __init__(self, link_mbit: float | None, threads: int, rows: bool = True, slots: bool = True) -> None:
+    def __init__(
+        self,
+        link_mbit: float | None,
+        threads: int,
+        rows: bool = True,
+        slots: bool = True,
+        merging: Merging | None = None,
+    ) -> None:
         self._own_secret, self._used_up = _native.lattice_new_secret(), False
         self._own_slots = SlotsSecretKey(threads) if slots else None
-        of_rows = keys.new_rows_key(self._own_secret, link_mbit, threads) if rows else b""
+        steps = layouts.switch_steps(link_mbit, merging) if rows else ()
+        of_rows, switches = keys.new_rows_key(self._own_secret, steps, threads) if rows else (b"", b"")
         of_slots = b"" if self._own_slots is None else self._own_slots.public.encode()
-        self.public = LatticePublicKey(link_mbit, keys.encoded(of_rows, of_slots, link_mbit), threads, own=True)
+        self.public = LatticePublicKey(link_mbit, keys.Parts(of_rows, switches, steps, of_slots), threads, own=True)
 
     def __repr__(self) -> str:
         return "LatticeSecretKey()"
@@ -375,17 +389,24 @@ class Lattice(msgspec.Struct, frozen=True, tag="lattice"):
         """Rows and slots lie in rings of their own, but for slots in coefficients: of plans for sums only."""
         return True
 
-    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> LatticeSecretKey:
+    def merging(self, plans: Iterable[RowsPlan]) -> Merging:
+        """Distances of sums at which results are merged where a key is for these plans; none on one machine."""
+        return () if self.link_mbit is None else merging(tuple(plans), self.link_mbit)
+
+    def new_key(
+        self, threads: int, rows: bool = True, slots: bool = True, merging: Sequence[Merging] | None = None
+    ) -> LatticeSecretKey:
         """A fresh key from the system's generator, with proofs that it is well formed."""
-        return LatticeSecretKey(self.link_mbit, threads, rows, slots)
+        steps = None if merging is None else keys.covering(merging)
+        return LatticeSecretKey(self.link_mbit, threads, rows, slots, steps)
 
-    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:
+    def key_bytes(self, rows: bool = True, slots: bool = True, merging: Merging | None = None) -> int:
         """The length of such a key's public half on the wire."""
-        return keys.key_bytes(self.link_mbit, rows, slots)
+        return keys.key_bytes(self.link_mbit, rows, slots, merging)
 
-    def read_public_key(self, data: bytes, threads: int) -> LatticePublicKey:
+    def read_public_key(self, data: bytes, threads: int, merging: Merging | None = None) -> LatticePublicKey:
         """A public key from its wire form; one that is malformed, of other parameters or unproven is a CipherError."""
-        return LatticePublicKey(self.link_mbit, data, threads)
+        return LatticePublicKey.read(self.link_mbit, data, threads, merging)
 
     def revealed_key(self, told: bytes, public: bytes, threads: int) -> LatticeRevealedKey:
         """A key that was revealed; one that is not the secret half of this public key is a CipherError."""

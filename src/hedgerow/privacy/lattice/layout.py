@@ -29,7 +29,7 @@ MOST_BITS = 62
 MOST_ROUNDED = 60
 """Of one that is multiplied modulo 2 to its bits: see `_times`."""
 SWITCH_STEPS = (4096, 2048, 1024, 512, 256, 128, 64, 32, 16)
-"""Where results can be merged when a link's speed is given: these switching keys go out with the public key."""
+"""Where results can be merged when a link's speed is given: there are switching keys for those that a plan names."""
 
 # Microseconds of one thread.
 SEAL = 150.0
@@ -169,6 +169,11 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
 
     Rows that may be added to others are laid out as if all were sealed with the public key.
     """
+    return min(allowed(plan, link_mbit, by_public_key), key=lambda layout: seconds(plan, layout, link_mbit))
+
+
+def allowed(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) -> list[RowsLayout]:
+    """All that have room and hide, with the packing that there must be under pads; without one the plan is refused."""
     public = by_public_key or plan.parts > 1
     found = _layouts(plan, link_mbit, public)
     if plan.together:
@@ -180,12 +185,14 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
         found = [layout for layout in found if layout.packing == common]
     if not found:
         _refuse(plan)
-    return min(found, key=lambda layout: seconds(plan, layout, link_mbit))
+    return found
 
 
 def _layouts(plan: RowsPlan, link_mbit: float | None, public: bool) -> list[RowsLayout]:
     """All that have room and hide."""
-    shapes = ((packing, *shape) for packing in _packings(plan) for shape in _shapes(link_mbit))
+    shapes = (
+        (packing, *shape) for packing in _packings(plan) for shape in _shapes(switch_steps(link_mbit, plan.merging))
+    )
     return [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
 
 
@@ -245,13 +252,18 @@ def _packings(plan: RowsPlan) -> Iterator[tuple[tuple[int, ...], ...]]:
             yield tuple(map(tuple, lanes))
 
 
-def _shapes(link_mbit: float | None) -> Iterator[tuple[int, int]]:
+def switch_steps(link_mbit: float | None, merging: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Where results can be merged: on one machine nowhere, over a link wherever nothing else is agreed on."""
+    return () if link_mbit is None else SWITCH_STEPS if merging is None else merging
+
+
+def _shapes(steps: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Steps and numbers of merges for which there are keys."""
     for log in range(13):
         step = 1 << log
         yield step, 0
         merges = 0
-        while link_mbit is not None and step >> merges in SWITCH_STEPS:
+        while step >> merges in steps:
             merges += 1
             yield step, merges
 

@@ -103,13 +103,13 @@ class SlotsPublicKey:
     @classmethod
     def read(cls, data: bytes, threads: int, own: bool = False) -> "SlotsPublicKey":
         """From its wire form; one that is malformed, or unproven unless it is the `own`, is a CipherError."""
-        if len(data) != cls.BYTES:
-            raise CipherError("A public key for slots does not have the size that such a key has.")
-        mark, version, seed = _KEY.unpack_from(data)
+        mark, version, seed = _KEY.unpack(data[: _KEY.size].ljust(_KEY.size, b"\0"))
         if mark != _KEY_MARK or version != wire.VERSION:
             raise CipherError(
                 "A public key for slots has another format or version; both sides need the same hedgerow."
             )
+        if len(data) != cls.BYTES:
+            raise CipherError("A public key for slots does not have the size that such a key has.")
         end = _KEY.size + MOST_PRIMES * wire.POLYNOMIAL_BYTES
         if not _native.slots_well_formed(data, _KEY.size, end, MOST_PRIMES, threads):
             raise CipherError("A public key for slots holds a number that is not below its prime.")

@@ -7,7 +7,7 @@ from hedgerow.errors import CipherError
 from hedgerow.privacy.lattice.slots_bounds import SLOTS, slots_layout
 from hedgerow.privacy.shapes import SlotsPlan, plan_digest
 
-VERSION = 2
+VERSION = 3
 POLYNOMIAL_BYTES = SLOTS * 27 // 8
 """8192 residues of 27 bits."""
 _HEAD = struct.Struct("<4sBBBBIQI16s8s32s")

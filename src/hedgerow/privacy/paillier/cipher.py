@@ -22,7 +22,7 @@ side's choices take: who measures its answers learns about how many that are in 
 up by place. Memory that held a secret is not wiped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, log2
 from typing import NoReturn
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.privacy.additive import USED_UP, SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, Merging, SealedSlots, SealedSums
 from hedgerow.privacy.paillier.packing import (
     Ints,
     Packing,
@@ -196,16 +196,26 @@ class Paillier(msgspec.Struct, frozen=True, tag="paillier"):
         """Every ciphertext of a key can be added to every other, and multiplied by anything."""
         return False
 
-    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> PaillierSecretKey:  # noqa: ARG002  # one for all
+    def merging(self, plans: Iterable[RowsPlan]) -> Merging:  # noqa: ARG002  # of no plan
+        """Nothing is ever merged."""
+        return ()
+
+    def new_key(
+        self,
+        threads: int,
+        rows: bool = True,  # noqa: ARG002  # one for all
+        slots: bool = True,  # noqa: ARG002
+        merging: Sequence[Merging] | None = None,  # noqa: ARG002
+    ) -> PaillierSecretKey:
         """A fresh key from the system's generator; what is done with it shares so many threads."""
         own_primes, n = _native.paillier_primes(self.bits, threads)
         return PaillierSecretKey(own_primes, Ring(n, threads, prove(own_primes, n, threads)))
 
-    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:  # noqa: ARG002  # one for all
+    def key_bytes(self, rows: bool = True, slots: bool = True, merging: Merging | None = None) -> int:  # noqa: ARG002  # one for all
         """The length of a public key's wire form."""
         return key_bytes(self.bits)
 
-    def read_public_key(self, data: bytes, threads: int) -> PaillierPublicKey:
+    def read_public_key(self, data: bytes, threads: int, merging: Merging | None = None) -> PaillierPublicKey:  # noqa: ARG002  # none
         """A public key from its wire form; one that is malformed or too weak is a CipherError."""
         return PaillierPublicKey(read_key(data, self.bits, threads))
 

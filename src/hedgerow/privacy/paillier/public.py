@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import PrivacyError
-from hedgerow.privacy.additive import SealedRows, SealedSlots
+from hedgerow.privacy.additive import Merging, SealedRows, SealedSlots
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.paillier.packing import (
     Ints,
@@ -109,7 +109,7 @@ class PaillierPublicKey(PaillierSealing):
         self._hide_table: Words | None = None
         self._seal_table: Words | None = None
 
-    def encode(self) -> bytes:
+    def encode(self, merging: Merging | None = None) -> bytes:  # noqa: ARG002  # nothing is merged
         """The wire form."""
         return self._ring.encode()
 

@@ -10,7 +10,7 @@ A key is only a number, by which things made for different keys are told apart. 
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow.errors import CipherError, PrivacyError
-from hedgerow.privacy.additive import USED_UP, SealedRows, SealedSlots, SealedSums
+from hedgerow.privacy.additive import USED_UP, Merging, SealedRows, SealedSlots, SealedSums
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import (
     Nodes,
@@ -66,7 +66,7 @@ class UnencryptedPublicKey:
     def __init__(self, key: bytes, threads: int) -> None:
         self._key, self._threads = key, threads
 
-    def encode(self) -> bytes:
+    def encode(self, merging: Merging | None = None) -> bytes:  # noqa: ARG002  # nothing is merged
         """The wire form."""
         return HEAD.pack(MARK, VERSION, KEY, self._key, bytes(8), 0, 0, 0, 0)
 
@@ -243,15 +243,25 @@ class Unencrypted:
         """A key that protects nothing keeps nothing apart."""
         return False
 
-    def new_key(self, threads: int, rows: bool = True, slots: bool = True) -> UnencryptedSecretKey:  # noqa: ARG002  # one for all
+    def merging(self, plans: Iterable[RowsPlan]) -> Merging:  # noqa: ARG002  # of no plan
+        """Nothing is ever merged."""
+        return ()
+
+    def new_key(
+        self,
+        threads: int,
+        rows: bool = True,  # noqa: ARG002  # one for all
+        slots: bool = True,  # noqa: ARG002
+        merging: Sequence[Merging] | None = None,  # noqa: ARG002
+    ) -> UnencryptedSecretKey:
         """A number that tells keys apart."""
         return UnencryptedSecretKey(os.urandom(KEY_BYTES), threads)
 
-    def key_bytes(self, rows: bool = True, slots: bool = True) -> int:  # noqa: ARG002  # one for all
+    def key_bytes(self, rows: bool = True, slots: bool = True, merging: Merging | None = None) -> int:  # noqa: ARG002  # one for all
         """The length of a head."""
         return HEAD.size
 
-    def read_public_key(self, data: bytes, threads: int) -> UnencryptedPublicKey:
+    def read_public_key(self, data: bytes, threads: int, merging: Merging | None = None) -> UnencryptedPublicKey:  # noqa: ARG002  # none
         """A number from its wire form."""
         kind, key, plan, parts, sizes = read_head(data)
         agreed(kind == KEY and not any((*plan, parts, *sizes)), "These bytes do not hold a public key.")

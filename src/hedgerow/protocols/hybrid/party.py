@@ -123,7 +123,7 @@ class HybridParty(VerticalParty):
         if not rows.run.table.grid.equals(grid):
             raise ProtocolError("The active party shares other cut points than before in this run.")
         pads.hear(*(np.ascontiguousarray(part).tobytes() for part in (grid.cuts, grid.cut_starts, grid.has_missing)))
-        rows.run.pads = pads.of
+        rows.run.pads, rows.run.sharing = pads.of, len(self.numbers)
         return m.Done()
 
     def _most_cuts(self) -> NDArray[np.int64]:

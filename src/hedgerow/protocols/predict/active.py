@@ -17,6 +17,7 @@ from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import called, ownership_of, part_of, told_columns
 from hedgerow.protocols.align.lists import texts_of
+from hedgerow.protocols.predict.runs import Runs, ToldWays
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.told_trees import sides_of
 from hedgerow.trees.params import TreeParams
@@ -69,6 +70,8 @@ class Asking:
         for first, *others in self._shared_numbers():  # they have the cuts of the first
             for number in others:
                 self.cuts[number], self.called[number] = self.cuts[first], self.called[first]
+        self.runs, self.follow = Runs(forest, self.owner), set[str]()
+        """Cuts of one owner that follow each other, and the parties that answer for a whole run of them."""
         self.unknown: dict[str, int] = dict.fromkeys(own.parties, 0)
         """How many rows each party turned out not to have."""
 
@@ -102,6 +105,7 @@ class Asking:
         for party, answer in self.group.tell(AskKnown(tuple(ids)), Known).items():
             refusal = f"Party {party!r} did not tell which of the rows it has."
             known[self.parties.index(party)] = sides_of(answer.known, [len(ids)], refusal)[0]
+            self.follow |= {party} if answer.follows else set()
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(ids) - int(has.sum())
         speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
@@ -158,26 +162,37 @@ class Asking:
         at[places] = self.model.forest.children[at[places]] + ~left
 
     def _ask(self, at: Places, under_way: Places, n: int, speakers: Speakers) -> None:
-        """One exchange: the owners of the cuts that rows have come to tell which way they go."""
+        """One exchange: the owners of the cuts that rows have come to tell which way they go, there and further on."""
         moved, requests = {}, {}
         owner = speakers[self.owner[at[under_way]], under_way // n]
-        for number, (party, nodes) in enumerate(zip(self.parties, self.cuts, strict=True)):
+        for number, party in enumerate(self.parties):
             theirs = under_way[owner == number]
-            if not len(theirs):
-                continue
-            cut = self.number[at[theirs]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
-            n_rows = np.bincount(cut, minlength=len(nodes))
-            tree, node = (name[n_rows > 0] for name in self.called[number])
-            moved[party] = theirs[np.argsort(cut, kind="stable")]
-            requests[party] = AskWays(
-                tree.astype(np.int32),
-                node.astype(np.int32),
-                n_rows[n_rows > 0].astype(np.int32),
-                (moved[party] // n).astype(np.uint16),
-            )
+            if len(theirs):
+                moved[party], requests[party] = self._question(number, at, theirs, n)
         for party, answer in self.group.ask(requests, Sides).items():
             refusal = f"Party {party!r} did not tell which way the rows go that it was asked about."
-            self._move(at, moved[party], sides_of(answer.left, [len(moved[party])], refusal)[0])
+            told = ToldWays(answer.left, refusal)
+            self._go_down(at, moved[party], told, party in self.follow)
+            told.end()
+
+    def _question(self, number: int, at: Places, places: Places, n: int) -> tuple[Places, AskWays]:
+        """What a party is asked about rows that have come to its cuts, and their places in the order of the request."""
+        nodes, party = self.cuts[number], self.parties[number]
+        cut = self.number[at[places]].astype(np.uint16 if len(nodes) <= 1 << 16 else np.int64)  # sorted faster
+        n_rows = np.bincount(cut, minlength=len(nodes))
+        named = n_rows > 0
+        if party in self.follow:
+            named[self.number[self.runs.below(nodes[named])]] = True
+        tree, node = (name[named].astype(np.int32) for name in self.called[number])
+        places = places[np.argsort(cut, kind="stable")]
+        return places, AskWays(tree, node, n_rows[named].astype(np.int32), (places // n).astype(np.uint16))
+
+    def _go_down(self, at: Places, places: Places, told: ToldWays, follows: bool) -> None:
+        """Move rows as their speaker told: from the cut that each had come to, to where it leaves the run."""
+        while len(places):
+            cut, left = at[places], told.next(len(places))
+            self._move(at, places, left)
+            places = places[self.runs.goes_on(cut, left)] if follows else places[:0]
 
 
 def ask(group: PartyGroup, model: Model, own_table: Table, tell: Callable[[str], None]) -> NDArray[np.int32]:

@@ -6,69 +6,19 @@ Sees in the clear.  The ids of the rows that are predicted, and which of them co
 Gives away which of these rows it has, and which way they go at these cuts; never a value or a threshold.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Never
 
 import numpy as np
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.agreement.policy import Policy
 from hedgerow.corridor.messages import AskKnown, AskWays, Consent, Known, Propose, Request, Sides
-from hedgerow.data.ids import check_once
-from hedgerow.data.table import Table
-from hedgerow.errors import ModelError, PolicyError, ProtocolError
-from hedgerow.identity.identity import Identity
+from hedgerow.errors import ProtocolError
 from hedgerow.model import part as parts
-from hedgerow.model.model import dense
-from hedgerow.model.part import Part
-from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.active import MOST_PLACES, MOST_ROWS, Places
-from hedgerow.protocols.session.journal import Log
-from hedgerow.protocols.session.owner_ledger import Ledger
+from hedgerow.protocols.predict.own_part import OwnRows, PartOwner
+from hedgerow.protocols.predict.runs import NONE, next_cuts
 from hedgerow.protocols.session.shell import Shell
-
-
-@dataclass(frozen=True, eq=False)
-class PartOwner:
-    """Whose part it is: its own table, rules, identity and log."""
-
-    name: str
-    part: Part
-    own_table: Table
-    policy: Policy
-    identity: Identity
-    log: Log | None = None
-    ledger: Log | None = None
-    """Where rows are counted over all predictions of this owner; None: in the log."""
-
-    def check(self) -> None:
-        """Refuse a part that is another's, or that cuts columns which the owner's policy does not give."""
-        check_owner(self.part, self.name)
-        given, cut = self.policy.columns, {self.part.columns[j].name for j in self.part.column.tolist()}
-        if given is not None and not cut <= set(given):
-            raise PolicyError("The model cuts a column of this party that its policy does not give (columns).")
-
-
-def check_owner(part: Part, name: str) -> None:
-    """Refuse a part that is another party's."""
-    if part.party != name:
-        raise ModelError(f"The part is that of {part.party!r}, not of {name!r}; give this party's own.")
-
-
-class OwnRows:
-    """A party's own rows, found by their ids."""
-
-    def __init__(self, own: PartOwner) -> None:
-        self.own_values = dense(own.own_table.aligned(own.part.columns))
-        ids = texts_of(own.own_table)
-        self._own_places = {text: row for row, text in enumerate(ids)}
-        check_once(len(ids), len(self._own_places))
-
-    def places(self, ids: Sequence[str]) -> Places:
-        """Where rows are among the party's own; -1 for one that it does not have."""
-        return np.array([self._own_places.get(text, -1) for text in ids], np.int64)
 
 
 class Answering(Shell[Never]):
@@ -81,7 +31,6 @@ class Answering(Shell[Never]):
         own.check()
         super().__init__(own.log, list)
         self.own, self.part = own, own.part
-        self.ledger = Ledger(own.ledger or own.log)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_rows = OwnRows(own)
         self.cuts = parts.places(own.part)
@@ -115,27 +64,31 @@ class Answering(Shell[Never]):
         n = len(request.ids)
         if not n or n > MOST_ROWS or (n > 1 and n * self.n_trees > MOST_PLACES):
             raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has.")
-        self.ledger.predict(self.part.model, n, self.own.policy.most_predicted_rows)
+        self.rows = self.own_rows.counted(request.ids)
         self.n_asked += n
-        self.rows = self.own_rows.places(request.ids)
         self.last = np.full(n * self.n_trees, -1, np.int32)
         known = self.rows >= 0
-        self.log.note("rows asked about", rows=n, known=int(known.sum()))
-        return Known(np.packbits(known, bitorder="little"))
+        return Known(np.packbits(known, bitorder="little"), self.part.after is not None)
 
     def _ways(self, request: AskWays, _: object) -> Sides:
-        """What becomes known to the active party: which way these rows go at these cuts of own columns."""
-        cut, place = self._checked(request)
-        where, after = place * self.n_trees + self.part.tree[cut], self.part.after
+        """What becomes known to the active party: which way these rows go at cuts of own columns that they come to."""
+        cut, place, goes_to = self._checked(request)
+        where, after, told = place * self.n_trees + self.part.tree[cut], self.part.after, []
         if self.part.hidden:
             self._once(place * len(self.part.tree) + cut)
         else:
             self._go_down(where, self.part.node[cut]) if after is None else self._go_on(where, after[cut])
-        left = self.part.left(self.own_rows.own_values, cut, self.rows[place])
-        if not self.part.hidden:
-            self.last[where] = self.part.node[cut] if after is None else 2 * cut + ~left
-        self.log.note("ways told", cuts=len(request.tree), ways=len(left))
-        return Sides(np.packbits(left, bitorder="little"))
+        while len(cut):
+            left = self.part.left(self.own_rows.own_values, cut, self.rows[place])
+            told.append(left)
+            if not self.part.hidden:
+                self.last[where] = self.part.node[cut] if after is None else 2 * cut + ~left
+            further = goes_to[2 * cut + ~left]
+            on = further != NONE
+            cut, place, where = further[on], place[on], where[on]
+        ways = np.concatenate(told)
+        self.log.note("ways told", cuts=len(request.tree), ways=len(ways))
+        return Sides(np.packbits(ways, bitorder="little"))
 
     def _once(self, where: Places) -> None:
         """Where the trees of a round cannot be told apart, rows come to a cut once."""
@@ -160,17 +113,22 @@ class Answering(Shell[Never]):
         here[where] = True
         return bool(np.count_nonzero(here) == len(where))
 
-    def _checked(self, request: AskWays) -> tuple[Places, Places]:
-        """For every row at every cut, the number of the cut and the place of the row among those asked about."""
+    def _checked(self, request: AskWays) -> tuple[Places, Places, Places]:
+        """For every row the number of the cut it has come to and its place among those asked about.
+
+        Besides, for every end of an own cut, the cut to which a row goes on from there (`runs.next_cuts`).
+        """
         sizes = {len(request.tree), len(request.node), len(request.n_rows)}
-        if sizes != {len(request.tree)} or not len(request.tree) or (request.n_rows < 1).any():
+        n_rows = request.n_rows.astype(np.int64)
+        least = 1 if self.part.after is None else 0
+        if sizes != {len(request.tree)} or (n_rows < least).any() or not 0 < n_rows.sum() == len(request.rows):
             raise ProtocolError("The active party's list of cuts is not well formed.")
         asked_for = list(zip(request.tree.tolist(), request.node.tolist(), strict=True))
         if any(place not in self.cuts for place in asked_for):
             raise ProtocolError("The active party asks about a cut that is not in this party's part of the model.")
-        if int(request.n_rows.sum(dtype=np.int64)) != len(request.rows):
-            raise ProtocolError("The active party's list of cuts is not well formed.")
         place = request.rows.astype(np.int64)
         if (place >= len(self.rows)).any() or (self.rows[place] < 0).any():
             raise ProtocolError("The active party asks about a row that it did not name, or that this party lacks.")
-        return np.repeat(np.array([self.cuts[place] for place in asked_for], np.int64), request.n_rows), place
+        cut = np.array([self.cuts[place] for place in asked_for], np.int64)
+        after = np.full(len(self.part.tree), NONE) if self.part.after is None else self.part.after
+        return np.repeat(cut, n_rows), place, next_cuts(after, cut, cut[n_rows == 0])

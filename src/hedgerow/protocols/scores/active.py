@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import SealedPrediction
 from hedgerow.corridor.messages import AskScores, BeginScores, Key, Scores, ScoresReady
+from hedgerow.corridor.wire import MOST_SMALL
 from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.candidates import reached
 from hedgerow.protocols.scores.layout import Layout
+from hedgerow.protocols.scores.lockstep import Conversation, Question, together
 from hedgerow.protocols.scores.openings import KeepsOpenings, SessionHead
 from hedgerow.protocols.scores.pads import batch_hash, session_hash
 from hedgerow.protocols.scores.sealing import KeySession, SealedBatch
@@ -50,7 +53,7 @@ class SealedAsking:
     ) -> None:
         """`weights` has those of leaves, at their places in the forest; `keys` is what the parties consented with.
 
-        `openings` keeps all that an auditor needs to open the requests.
+        `openings` keeps all that an auditor needs to open the requests. Nothing is asked before it has begun.
         """
         self.group, self.layout, self.weights, self.identity, self.threads = group, layout, weights, identity, threads
         method = group.plan.method
@@ -58,9 +61,21 @@ class SealedAsking:
             raise ProtocolError("The plan is not one of a sealed prediction.")
         self.method, self.keys = method, tuple(keys)
         self.batch, self.openings = 0, openings
-        self.session = self._begin()
+        self._session: KeySession | None = None
 
-    def _begin(self) -> KeySession:
+    @property
+    def session(self) -> KeySession:
+        """The key, and what the parties were told with it."""
+        if self._session is None:
+            raise ProtocolError("The parties of a sealed prediction have not been told the key yet.")
+        return self._session
+
+    def begun(self) -> Self:
+        """The same, when the parties were told of it."""
+        together(self.group, [self.beginning()], ScoresReady)
+        return self
+
+    def beginning(self) -> Conversation[ScoresReady, None]:
         """A fresh key, of which the parties are told."""
         name = secrets.token_bytes(32)
         secret = cipher_of(self.group.plan).new_key(self.threads, slots=False)
@@ -69,19 +84,19 @@ class SealedAsking:
             party: BeginScores(name, self.keys, told, encoded)
             for party, told in zip(self.layout.names, self.layout.told, strict=True)
         }
-        ready = self.group.ask(requests, ScoresReady)
+        ready = (yield Question(requests, MOST_SMALL)) if requests else {}
         if self.openings is not None:
             plan, certificate = self.group.plan.text, self.identity.certificate
             self.openings.begin(SessionHead(plan, certificate, name, self.keys, encoded))
         names = self.layout.names
         begun = tuple(begun_hash(requests[party]) for party in names)
         said = session_hash(self.group.plan.digest, name, self.keys)
-        return KeySession(self.method, secret, said, begun, tuple(ready[party] for party in names))
+        self._session = KeySession(self.method, secret, said, begun, tuple(ready[party] for party in names))
 
     def renew(self) -> None:
         """Go on with another key."""
         self.close()
-        self.session = self._begin()
+        self.begun()
 
     def close(self) -> None:
         """The session's key is used no more; where openings are kept, it is revealed to them."""
@@ -93,6 +108,12 @@ class SealedAsking:
 
         What becomes known here: these, and nothing of the rows' ways.
         """
+        return together(self.group, [self.asked(ids, own_values, reasons)], Scores)[0]
+
+    def asked(
+        self, ids: Sequence[str], own_values: NDArray[np.float32], reasons: bool = False
+    ) -> Conversation[Scores, Opened]:
+        """The same as a conversation, for several to be held at the same time."""
         n = len(ids)
         own_values = np.concatenate([own_values, np.full((n, 1), np.nan, np.float32)], axis=1)
         sides = reached(self.layout.known, own_values, self.threads)
@@ -110,7 +131,7 @@ class SealedAsking:
                 requests[self.layout.names[party]] = request
                 if self.openings is not None:
                     self.openings.keep(self.layout.names[party], request)
-            answers = self.group.ask(requests, Scores, max(batch.most_bytes(party, reasons) for party in wave))
+            answers = yield Question(requests, max(batch.most_bytes(party, reasons) for party in wave))
             for party in wave:
                 batch.open(party, answers[self.layout.names[party]], reasons)
         scores = self._centred(batch.scores)

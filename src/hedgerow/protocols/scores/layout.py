@@ -28,17 +28,13 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
-    if own.groups:
-        raise ModelError(
-            "The passive parties of this model share their columns, and sealed prediction is for columns of one party "
-            "each; predict without sealed."
-        )
     if own.units:
         raise ModelError(
             "The trees of this model depend on who holds a row, which sealed prediction does not ask; predict without "
             "sealed."
         )
-    return SealedPrediction(own.active, own.model, score_modulus(fixed.reach), model.loss.n_trees, privacy)
+    modulus = score_modulus(fixed.reach)
+    return SealedPrediction(own.active, own.model, modulus, model.loss.n_trees, privacy, own.groups)
 
 
 def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from hedgerow.model.candidates import own_rows, reached
 from hedgerow.model.score_paths import check_own_cuts
 from hedgerow.model.score_slots import NEVER
 from hedgerow.protocols.joining import Membership
-from hedgerow.protocols.predict.passive import OwnRows, PartOwner
+from hedgerow.protocols.predict.own_part import OwnRows, PartOwner
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.blur import blurred
 from hedgerow.protocols.scores.choices import MOST_ID, Bools, ChosenBatch, ToldSession, sealed_method
@@ -102,13 +102,27 @@ class Choosing(Shell[Never]):
                 "different models cannot be mixed."
             )
         known = self.expected
-        if known is not None and (replace(plan, method=known.method) != known or plan.active != known.active):
+        if known is not None and (
+            (plan.active, plan.groups) != (known.active, known.groups) or replace(plan, method=known.method) != known
+        ):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
         check_own_cuts(self.part, self.own.policy)
         consent = self.member.consent(request)
         self.certificate = request.certificate
         self.table = {m.Propose: self._consent, m.BeginScores: self._begin}
+        if plan.group_of(self.own.name):
+            self.table = {**self.table, m.AskKnown: self._known}
         return consent
+
+    def _known(self, request: m.AskKnown, _: object) -> m.Known:
+        """What becomes known: which of the rows this party has, so that one of those that share its columns speaks."""
+        self._check_size(request.ids, tables.MOST_ROWS)
+        return m.Known(np.packbits(self.rows.counted(request.ids) >= 0, bitorder="little"))
+
+    def _check_size(self, ids: Sequence[str], most: int) -> None:
+        if not 1 <= len(ids) <= most or max(map(len, ids)) > MOST_ID:
+            asked = f"asks about {len(ids)} rows at once"
+            raise ProtocolError(f"The active party {asked}, which no batch has, or by longer ids.")
 
     def _begin(self, request: m.BeginScores, _: object) -> m.ScoresReady:
         """What becomes known: that this party agrees to the slots."""
@@ -124,7 +138,7 @@ class Choosing(Shell[Never]):
             raise ProtocolError("The active party begins a session again, or without a name; its pads are used up.")
         self.sessions.add(request.session)
         self.session, self.batch = session, -1
-        self.table = {m.Propose: self._consent, m.BeginScores: self._begin, m.AskScores: self._scores}
+        self.table = {**self.table, m.AskScores: self._scores}
         rules = self.own.policy
         return m.ScoresReady(tuple(label for label, _ in self.reasons), rules.least_paths, rules.blur_permille)
 
@@ -163,14 +177,12 @@ class Choosing(Shell[Never]):
 
     def _check(self, session: ToldSession, request: m.AskScores) -> Hashes:
         """Refuse a batch that is too large, comes again, or is not signed; the hashes of what was told of it."""
-        plan, n = self.member.agreed_plan, len(request.ids)
-        if not 1 <= n <= tables.most_rows(session.told.slots) or max(map(len, request.ids)) > MOST_ID:
-            raise ProtocolError(f"The active party asks about {n} rows at once, which no batch has, or by longer ids.")
+        self._check_size(request.ids, tables.most_rows(session.told.slots))
         if request.batch <= self.batch:
             raise ProtocolError("The active party asks about a batch again, or out of turn; its pads are used up.")
         self.batch = request.batch
         said = batch_hash(session.said, request.batch, request.ids)
-        return check_signed(plan, self.certificate, said, session.begun, request)
+        return check_signed(self.member.agreed_plan, self.certificate, said, session.begun, request)
 
     def _count(self, session: ToldSession, ids: Sequence[str], times: int) -> None:
         """Count what is about to be told of these ids, so many answers for each score; refused if it is too much."""

@@ -9,29 +9,28 @@ Of a passive column that is what its owner's cuts change by themselves. In a tre
 cuts below one another's change together is no party's alone, and is in no passive column's contribution.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import Key
+from hedgerow.corridor.messages import Key, Scores
 from hedgerow.data.table import Table
-from hedgerow.errors import ProtocolError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model, dense
 from hedgerow.model.part import ownership_of, part_of
-from hedgerow.model.score_paths import check_paths
-from hedgerow.protocols.align.lists import texts_of
-from hedgerow.protocols.scores.active import Opened, SealedAsking
-from hedgerow.protocols.scores.blur import check_blur
+from hedgerow.protocols.scores.active import SealedAsking
 from hedgerow.protocols.scores.layout import Layout, placed
+from hedgerow.protocols.scores.lockstep import together
+from hedgerow.protocols.scores.opened_rows import OpenedRows, Progress, in_batches
 from hedgerow.protocols.scores.openings import KeepsOpenings
+from hedgerow.protocols.scores.owner_limits import check_owners
+from hedgerow.protocols.scores.sessions import Route, Sessions
+from hedgerow.protocols.scores.speakers import Routes, Speakers
 from hedgerow.protocols.session.group import PartyGroup
-
-Progress = Callable[[int, int], None]
-"""Told how many of how many rows are done."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,59 +57,57 @@ class SealedScores:
         *,
         openings: KeepsOpenings | None = None,
     ) -> None:
-        self.model, self.fixed = model, fixed
-        weights = placed(model, fixed)
-        layout = Layout.of(model, tuple(key.name for key in keys), model.loss.n_trees)
-        self.asking = SealedAsking(group, layout, weights, keys, identity, threads, openings=openings)
-        blurs = {name: ready.blur_permille for name, ready in zip(layout.names, self.asking.session.ready, strict=True)}
-        check_blur(self.asking.method, fixed, blurs)
-        for name, ready in zip(layout.names, self.asking.session.ready, strict=True):
-            first, last = ownership_of(model).span(name)
-            if len(ready.reasons) > last - first + 1:
-                raise ProtocolError(f"Party {name!r} would tell contributions of more columns than it has.")
-            if ready.least_paths:
-                check_paths(model, name, ready.least_paths, bits=fixed.bits)
+        self.model, self.fixed, self.group = model, fixed, group
         self.columns = part_of(model, ownership_of(model).active).columns
+        self.speakers = Speakers(group, [key.name for key in keys], ownership_of(model).groups)
+        weights = placed(model, fixed)
+
+        def asking(route: Route) -> SealedAsking:
+            layout, theirs = Layout.of(model, route, model.loss.n_trees), [key for key in keys if key.name in route]
+            return SealedAsking(group, layout, weights, theirs, identity, threads, openings=openings)
+
+        self.sessions = Sessions(group, asking, partial(check_owners, model, fixed), alone=openings is not None)
+        if not self.speakers.groups:
+            self.sessions.begin([self.speakers.names])
 
     def close(self) -> None:
         """Ask nothing more."""
-        self.asking.close()
+        self.sessions.close()
 
     def scores(self, own_table: Table, progress: Progress = lambda _done, _of: None) -> NDArray[np.float32]:
         """Raw scores, rows x classes."""
-        opened = self._opened(own_table, reasons=False, progress=progress)
-        return self.fixed.scores(np.concatenate([one.scores for one in opened]))
+        own_table = self._aligned(own_table)
+        return self.fixed.scores(self._opened(own_table, self.speakers.routes(own_table), progress).scores)
 
     def explained(
         self, own_table: Table, own_columns: Sequence[str], progress: Progress = lambda _done, _of: None
     ) -> tuple[NDArray[np.float32], list[Reason]]:
         """Raw scores, and what passive columns and these of the own contribute to them."""
-        opened = self._opened(own_table, reasons=True, progress=progress)
-        sums = np.concatenate([one.scores for one in opened])
-        reasons = []
-        for number, party in enumerate(self.asking.layout.names):
-            told = np.concatenate([one.reasons[number] for one in opened], axis=1)
-            labels = self.asking.session.ready[number].reasons
-            reasons += [Reason(party, label, self._units(of)) for label, of in zip(labels, told, strict=True)]
+        own_table = self._aligned(own_table)
+        routes = self.speakers.routes(own_table)
+        opened = self._opened(own_table, routes, progress, reasons=True)
+        labels = sorted(opened.reasons, key=lambda whose: self.speakers.names.index(whose[0]))
+        reasons = [Reason(*whose, self._units(opened.reasons[whose])) for whose in labels]
         for name in own_columns:
-            without = self._without(own_table, name)
-            other = np.concatenate([one.scores for one in self._opened(without, reasons=False, progress=progress)])
-            reasons.append(Reason(ownership_of(self.model).active, name, self._units(sums - other)))
-        return self.fixed.scores(sums), reasons
+            other = self._opened(self._without(own_table, name), routes, progress).scores
+            reasons.append(Reason(ownership_of(self.model).active, name, self._units(opened.scores - other)))
+        return self.fixed.scores(opened.scores), reasons
 
-    def _opened(self, own_table: Table, *, reasons: bool, progress: Progress) -> list[Opened]:
+    def _aligned(self, own_table: Table) -> Table:
         self.model.check_gaps(own_table)
-        own_table = own_table.aligned(self.columns)
-        ids, step, opened = texts_of(own_table), self.asking.layout.most_rows, []
-        for first in range(0, len(ids), step):
-            batch = slice(first, first + step)
-            opened.append(self.asking.ask(ids[batch], dense(own_table.take(batch)), reasons))
-            progress(min(first + step, len(ids)), len(ids))
+        return own_table.aligned(self.columns)
+
+    def _opened(self, own_table: Table, routes: Routes, progress: Progress, *, reasons: bool = False) -> OpenedRows:
+        """What becomes known: each row's score, from the answers of the parties that are asked about it."""
+        opened = OpenedRows.of(own_table.n_rows, self.model.loss.n_trees, progress)
+        for wave in self.sessions.waves(routes):
+            asking = zip(wave, self.sessions.begin(wave), strict=True)
+            asked = [in_batches(session, own_table, routes[route], opened, reasons) for route, session in asking]
+            together(self.group, asked, Scores)
         return opened
 
     def _without(self, own_table: Table, name: str) -> Table:
         """The same rows, with a column missing."""
-        own_table = own_table.aligned(self.columns)
         values = dense(own_table).copy()
         values[:, [column.name for column in self.columns].index(name)] = np.nan
         return replace(own_table, values=values)

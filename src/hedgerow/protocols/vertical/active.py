@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.additive import SealedSums, SecretKey
+from hedgerow.privacy.additive import Merging, SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
@@ -27,6 +27,7 @@ from hedgerow.protocols.vertical.columns import (
     Asked,
     asks,
     run_nodes,
+    tree_plans,
     wanted,
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, parts_at
@@ -55,6 +56,8 @@ class ActiveRound:
         """For each party, where its rows went since the last request for sums, level by level."""
         self.held: dict[str, HeldRows] = {}
         """The rows of parties that have some."""
+        self.merging: dict[str, Merging] = {}
+        """For each party, the distances at which its results are merged."""
 
 
 class Sealing(NamedTuple):
@@ -146,7 +149,9 @@ class VerticalRows:
 
     def _new_sealing(self, asked: Mapping[str, int]) -> Sealing | None:
         """A new key, and nothing claimed yet."""
-        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides)
+        self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
+        merging = list(self.now.merging.values())
+        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
         return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
 
@@ -154,6 +159,12 @@ class VerticalRows:
     def _asked_for(self) -> bytes:
         """What, beside the trees so far, decides what the others are asked first; nothing does."""
         return b""
+
+    def _plans(self, party: str) -> Iterator[RowsPlan]:
+        """What this round's key is for where a party answers, as it knows too."""
+        n_rows = parts_at(self.now.held.get(party), self.own)[0].orders.shape[1]
+        sharing, levels = len(self.joint.group_of(party)), self.group.plan.schedule
+        return tree_plans(self.begins[party], n_rows, self.params, levels, sharing)
 
     @property
     def sealing(self) -> Sealing:
@@ -186,7 +197,7 @@ class VerticalRows:
             some = nodes.at(at)
             if id(parts) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                asked = Asked.of(begin, parts[0], some, self.cipher.seals_once)
+                asked = Asked.of(begin, parts[0], some, self.cipher.seals_once, self.now.merging[party])
                 alike[id(parts)] = asked.plan, self._sealed(party, asked)
             plan, sealed = alike[id(parts)]
             out[party] = Step(self._request(party, some, sealed, most), plan, at)
@@ -236,9 +247,13 @@ class VerticalRows:
         values = np.ascontiguousarray(self.now.own_gradients[asked.tree, rows].astype(np.int64))
         return self.sealing.secret.seal_rows(values, asked.plan).encode()
 
+    def _key(self, party: str) -> bytes:
+        """The round's public key, as far as this party's answers need it."""
+        return self.sealing.secret.public.encode(self.now.merging[party])
+
     def _request(self, party: str, nodes: Nodes, sealed: bytes, together: int) -> m.AskSealedSums:
         level, moves = self.now.levels[party], self.now.moves[party]
-        key = self.sealing.secret.public.encode() if level == 0 else b""
+        key = self._key(party) if level == 0 else b""
         self.now.moves[party] = ()
         return m.AskSealedSums(self.now.number, level, moves, m.NodeList(*nodes), key, sealed, together)
 

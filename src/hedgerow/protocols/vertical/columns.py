@@ -12,8 +12,9 @@ Sees in the clear.  Active: these bits, and the rows of categories.  Of the rest
 The active party turns the bits into numbers of rows that are not the true ones, but allow and refuse the same cuts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import DEALING
 from hedgerow.corridor.messages import AllowedSums, BeginSealed, NamedColumns, OwnColumns
 from hedgerow.privacy import shapes
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.local import Part
@@ -225,11 +227,48 @@ def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
 
     Where a level has the letter of the one above, of two siblings one is asked about, else both.
     """
-    letters = levels or JOINT * params.max_depth
-    dealing = [letters[:depth].count(DEALING) for depth in range(len(letters))]  # they double no party's nodes
-    asked = [depth for depth, letter in enumerate(letters) if asks(letter)]
-    nodes = (1 << (depth - dealing[depth]) >> (depth > 0 and letters[depth] == letters[depth - 1]) for depth in asked)
+    nodes = (1 << depth >> halved for depth, halved in _asked_levels(levels or JOINT * params.max_depth))
     return n_trees * params.n_estimators * max(sum(nodes), 1)
+
+
+def tree_plans(
+    begin: BeginSealed, n_rows: int, params: TreeParams, levels: str, sharing: int = 0
+) -> Iterator[RowsPlan]:
+    """What a round's key is for, at most, where a party answers that has so many rows of every tree that count.
+
+    Both sides work it out alike, so that a key holds no more than that needs: trees are as wide as they can be, and the
+    largest node of a level has twice the rows of the mean one. Steps of other trees are answered with the same key.
+    Parties that share their columns (`sharing` of them) get one key, on which their pads depend: that of the mean.
+    """
+    if begin.together:
+        n_rows = ceil(begin.together / max(sharing, 1))
+    every = max(n_rows * begin.n_trees, 1)
+    for depth, halved in _asked_levels(levels or JOINT * params.max_depth):
+        rows = max(every // (1 + halved), 1)
+        nodes = min(begin.n_trees << depth >> halved, rows)
+        yield RowsPlan(
+            rows=rows,
+            bounds=(begin.bound, begin.bound),
+            groups=begin.groups,
+            columns=begin.columns,
+            nodes=nodes,
+            most_rows=min(rows, ceil(2 * rows / nodes)),
+            run_sums=begin.run_sums,
+            by_holder=True,
+            together=max(begin.together, rows) if begin.together else 0,
+        )
+
+
+def _asked_levels(letters: str) -> Iterator[tuple[int, bool]]:
+    """The levels at which parties are asked: how often a party's nodes were halved above, and whether one of two is.
+
+    Levels that deal rows to parties of which each is asked about its own nodes do not halve these.
+    """
+    dealing = 0
+    for depth, letter in enumerate(letters):
+        dealing += letter == DEALING
+        if asks(letter):
+            yield depth - dealing, depth > 0 and letter == letters[depth - 1]
 
 
 def asks(letter: str) -> bool:
@@ -257,8 +296,8 @@ class Asked(NamedTuple):
     once: bool
 
     @classmethod
-    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool) -> "Asked":
-        """What is sealed and asked for at these nodes."""
+    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = ()) -> "Asked":
+        """What is sealed and asked for at these nodes, with a key that merges results at these distances."""
         sizes, rows = part.sizes(nodes), part.rows(nodes)
         tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
         if once:
@@ -281,6 +320,7 @@ class Asked(NamedTuple):
             run_sums=begin.run_sums,
             by_holder=True,
             together=begin.together,
+            merging=merging,
         )
         return cls(plan, tree, rows, among, once)
 

@@ -48,7 +48,14 @@ from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.vertical.active import NOBODY, Talk, VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.hidden_sizes import KINDS, TREES_TOGETHER, HiddenSizes, sides_plan, sums_plan
+from hedgerow.protocols.vertical.hidden_sizes import (
+    KINDS,
+    TREES_TOGETHER,
+    HiddenSizes,
+    hidden_plans,
+    sides_plan,
+    sums_plan,
+)
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
@@ -115,6 +122,10 @@ class HiddenRows(VerticalRows):
         """As many as trees can have, and as if sides were sums."""
         return KINDS * self.hidden.run_nodes
 
+    def _plans(self, party: str) -> Iterator[RowsPlan]:  # noqa: ARG002  # all have the same rows
+        """What this round's key is for where a party answers, as it knows too."""
+        return hidden_plans(self.begin, self.hidden, self.own.parts[0].orders.shape[1])
+
     def start_round(self, round_: int) -> None:
         """A new key; nothing is said yet."""
         super().start_round(round_)
@@ -148,9 +159,10 @@ class HiddenRows(VerticalRows):
         """Asks for the sums of a level: of these nodes, and of zeros in the place of all others that it can have."""
         counted = self.following.n_counted
         for step in self.hidden.steps(self.now.level, counted) if self.now.asked else ():
-            plan = sums_plan(self.begin, self.hidden, self.now.level, step, counted) if counted else None
+            merging = next(iter(self.now.merging.values()))  # of all alike: they have the same rows
+            plan = sums_plan(self.begin, self.hidden, self.now.level, step, counted, merging) if counted else None
             sealed = b"" if plan is None else self.sealing.secret.seal_rows(self._vectors(nodes, step), plan).encode()
-            key = self.sealing.secret.public.encode() if self.now.level == step.start == 0 else b""
+            key = self.sealing.secret.public.encode(merging) if self.now.level == step.start == 0 else b""
             request = AskHiddenSums(self.now.number, self.now.level, step.start, key, sealed)
             answers = self.group.ask(dict.fromkeys(self.now.asked, request), SealedSums, self._most_sums(plan))
             if plan is not None:

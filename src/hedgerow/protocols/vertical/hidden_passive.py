@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.privacy.additive import PublicKey
+from hedgerow.privacy.additive import Merging, PublicKey
 from hedgerow.privacy.shapes import Nodes as Spans
 from hedgerow.privacy.shapes import Selection
 from hedgerow.protocols.told_trees import check_places
-from hedgerow.protocols.vertical.hidden_sizes import KINDS, HiddenSizes, sides_plan, sums_plan
+from hedgerow.protocols.vertical.hidden_sizes import KINDS, HiddenSizes, hidden_plans, sides_plan, sums_plan
 from hedgerow.protocols.vertical.passive_rows import OFF_GRID, Giving
 from hedgerow.protocols.vertical.passive_run import PassiveRun
 from hedgerow.protocols.vertical.passive_table import PassiveTable
@@ -31,12 +31,16 @@ REFUSED = "The plan of this run hides which rows share a node; the active party 
 class HiddenRound:
     """What a party holds while the trees of one round grow: all its rows, and how much was asked about them."""
 
-    def __init__(self, table: PassiveTable, hidden: HiddenSizes, round_: int, public: PublicKey) -> None:
-        self.public = public
-        self.public_for_sides: PublicKey | None = None
-        self.parts = table.parts(1, round_)  # nodes of all trees look alike
+    def __init__(
+        self, table: PassiveTable, hidden: HiddenSizes, request: m.AskHiddenSums, begun: m.BeginSealed
+    ) -> None:
+        self.parts = table.parts(1, request.round)  # nodes of all trees look alike
         order = self.parts[0].orders[0]
         self.n_counted = len(order)
+        self.merging = table.cipher.merging(hidden_plans(begun, hidden, self.n_counted))
+        """Distances at which results are merged."""
+        self.public = table.cipher.read_public_key(request.public_key, table.threads, self.merging)
+        self.public_for_sides: PublicKey | None = None
         every = self.n_counted == table.own_codes.shape[1]
         codes = table.own_codes if every else np.take(table.own_codes, order, axis=1)
         self.selection = Selection(np.ascontiguousarray(codes), table.widths)
@@ -90,8 +94,7 @@ class HiddenPassiveRows:
         now = self.now
         if run.finished or now is None:
             run.start(request.round)
-            public = table.cipher.read_public_key(request.public_key, table.threads)
-            now = self.now = HiddenRound(table, self.hidden, request.round, public)
+            now = self.now = HiddenRound(table, self.hidden, request, begun)
         answer = self._summed(begun, request, now.to_come[0])
         del now.to_come[0]
         if not now.to_come:
@@ -106,7 +109,7 @@ class HiddenPassiveRows:
         run.count_sums(len(step), KINDS)
         if not now.n_counted:
             return m.SealedSums(b"")
-        plan = sums_plan(begun, self.hidden, request.level, step, now.n_counted)
+        plan = sums_plan(begun, self.hidden, request.level, step, now.n_counted, now.merging)
         run.count_bits(table.cipher.room(plan, table.n_sums))
         sealed = now.public.read_rows(request.sealed_gradients, plan)
         return m.SealedSums(now.public.group_sums(sealed, now.selection, now.everybody).encode())
@@ -196,7 +199,13 @@ class HiddenPassiveRows:
         level, counted = (0, run.table.n_drawn(run.round + 1)) if now is None else (now.level, now.n_counted)
         steps = list(self.hidden.steps(0, counted)) if now is None else now.to_come
         if counted and steps:
-            yield run.table.cipher.rows_bytes(sums_plan(begun, self.hidden, level, steps[0], counted))
+            plan = sums_plan(begun, self.hidden, level, steps[0], counted, self._merging(begun, counted))
+            yield run.table.cipher.rows_bytes(plan)
+
+    def _merging(self, begun: m.BeginSealed, counted: int) -> Merging:
+        """Of this round, or of the next."""
+        plans = hidden_plans(begun, self.hidden, counted)
+        return self.run.table.cipher.merging(plans) if self.now is None else self.now.merging
 
     def _most_sides(self) -> Iterator[int]:
         """The members of as many cuts as may still come."""

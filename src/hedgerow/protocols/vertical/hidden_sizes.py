@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hedgerow.corridor.messages import BeginSealed
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
 
 FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 280_000, 1 << 20, 32
@@ -71,7 +72,9 @@ class HiddenSizes:
         return self.n_rounds * sum(map(self.most_cuts, range(self.depth))) * self.n_rows
 
 
-def sums_plan(begin: BeginSealed, sizes: HiddenSizes, level: int, step: range, n_counted: int) -> RowsPlan:
+def sums_plan(
+    begin: BeginSealed, sizes: HiddenSizes, level: int, step: range, n_counted: int, merging: Merging | None = None
+) -> RowsPlan:
     """Gradients and hessians of the nodes of a step, each a vector over all rows that count."""
     return RowsPlan(
         rows=n_counted,
@@ -81,7 +84,15 @@ def sums_plan(begin: BeginSealed, sizes: HiddenSizes, level: int, step: range, n
         columns=begin.columns,
         run_sums=begin.run_sums,
         by_holder=True,
+        merging=merging,
     )
+
+
+def hidden_plans(begin: BeginSealed, hidden: HiddenSizes, n_counted: int) -> Iterator[RowsPlan]:
+    """What a round's key is for: all its steps, which are asked for whatever the trees are."""
+    for level in range(hidden.depth if n_counted else 0):
+        for step in hidden.steps(level, n_counted):
+            yield sums_plan(begin, hidden, level, step, n_counted)
 
 
 def sides_plan(sizes: HiddenSizes, n_rows: int, cuts: int) -> SlotsPlan:

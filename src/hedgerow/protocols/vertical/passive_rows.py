@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import PrivacyError, ProtocolError
-from hedgerow.privacy.additive import PublicKey
+from hedgerow.privacy.additive import Merging, PublicKey
 from hedgerow.privacy.shapes import RowsPlan, Selection
 from hedgerow.protocols.told_trees import (
     ANYWHERE,
@@ -31,7 +31,7 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, run_nodes, with_siblings
+from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, run_nodes, tree_plans, with_siblings
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
@@ -85,9 +85,11 @@ class OwnPaths:
 class OpenRound:
     """What a party holds while the trees of one round grow: its rows, the nodes, and what is sealed for it."""
 
-    def __init__(self, parts: list[Part], n_trees: int, public: PublicKey | None) -> None:
+    def __init__(self, parts: list[Part], n_trees: int, public: PublicKey | None, merging: Merging = ()) -> None:
         """Without a key where nothing is sealed."""
         self.parts, self.nodes, self.public = parts, ToldNodes.at_roots(n_trees), public
+        self.merging = merging
+        """Distances at which results are merged."""
         self.level = 0
         self.paths = OwnPaths(n_trees)
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
@@ -163,8 +165,11 @@ class PassiveRows:
         table, now = self.run.table, self.now
         if self.run.finished or now is None:
             self.run.start(request.round)
-            public = table.cipher.read_public_key(request.public_key, table.threads)
-            now = OpenRound(table.parts(begun.n_trees, request.round), begun.n_trees, public)
+            parts = table.parts(begun.n_trees, request.round)
+            plans = tree_plans(begun, parts[0].orders.shape[1], table.params, table.levels, self.run.sharing)
+            merging = table.cipher.merging(plans)
+            public = table.cipher.read_public_key(request.public_key, table.threads, merging)
+            now = OpenRound(parts, begun.n_trees, public, merging)
         elif request.public_key:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
         told = self._followed_moves(now.nodes, request.moves)
@@ -240,7 +245,7 @@ class PassiveRows:
         if (request.together > 0) != (begun.together > 0) or request.together > begun.together:
             raise ProtocolError("The active party asks for a part of a total over more rows than there are.")
         begun = msgspec.structs.replace(begun, together=request.together)
-        asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once)
+        asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once, now.merging)
         if asked.plan is None:
             return b""
         run.count_sums(len(nodes.tree))
@@ -330,6 +335,7 @@ class PassiveRows:
             most_rows=0 if table.cipher.seals_once else own,
             run_sums=begun.run_sums,
             together=begun.together,
+            merging=(),  # with any at all it takes no longer
         )
         return table.cipher.most_rows_bytes(plan)
 

@@ -99,6 +99,8 @@ class PassiveRun:
         """The own cuts of this round."""
         self.pads: Callable[[AskSealedSums], Pads] | None = None
         """What hides this party's part of a total in the answer to a request, where it shares its columns."""
+        self.sharing = 0
+        """How many parties do."""
         self.on_counted: Callable[[], None] = lambda: None
         """Called when sums are counted and still to be worked out."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.data.hybrid_cut import HybridCut
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.file.method import METHODS, check_who, method_of
@@ -142,7 +143,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     name, word = head.name("name"), head.word("method", METHODS, "horizontal")
     trees = TreeSection.of(sections.section("trees"))
     data = sections.data(numbers=trees.objective is not None)
-    partition, parties, share = sections.partition(), sections.parties(), sections.validation_share()
+    partition, parties, share = sections.partition(word == "hybrid"), sections.parties(), sections.validation_share()
     check_who(partition, parties, driver := sections.driver(), word)
     names = partition.names if partition is not None else tuple(entry.name for entry in parties)
     method = method_of(sections, word, names, driver)
@@ -155,7 +156,9 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     if isinstance(method, Hybrid):
         if method.depth is not None and "max_depth" not in trees.section:
             params = replace(params, max_depth=method.depth)
-        method = method.scheduled(params.max_depth).sharing([[name for name in names if name != method.active]])
+        differ = partition is not None and isinstance(partition.hybrid, HybridCut) and partition.hybrid.dropped > 0
+        passive = [name for name in names if name != method.active]
+        method = method.scheduled(params.max_depth).sharing([] if differ else [passive])
     run = RunFile(
         path,
         name,

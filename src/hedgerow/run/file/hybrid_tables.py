@@ -3,18 +3,20 @@
 Whoever simulates all parties joins them here: the active party's rows, with gaps where a party lacks a row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from hedgerow.data.holders import NOBODY, Units, holder_of, with_holder
-from hedgerow.data.hybrid_partition import pooled
+from hedgerow.data.hybrid_partition import HybridCut, HybridTables, hybrid, hybrid_pair, pooled
+from hedgerow.data.named_network import NamedNetwork
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.model import dense
 from hedgerow.protocols.align.lists import texts_of
-from hedgerow.run.file.vertical_tables import side_by_side
+from hedgerow.run.file.options import PartitionOptions
+from hedgerow.run.file.vertical_tables import Groups, named, side_by_side, told_apart
 
 
 def check_once(party: str, active: str, table: Table | None) -> None:
@@ -38,6 +40,42 @@ def check_valid(active: str, valid: Mapping[str, Table]) -> None:
         )
 
 
+def cut(options: PartitionOptions, whole: Table | None, groups: Groups, notes: list[str]) -> dict[str, Table]:
+    """One table as the active party's and the passive ones', or a network's (without a table) as its own parties.
+
+    Sparse tables are written out.
+    """
+    made = options.hybrid.tables() if isinstance(options.hybrid, NamedNetwork) else hybrid(*_cut_of(options, whole))
+    return by_party(made, options.names[0], groups, notes)
+
+
+def cut_test(options: PartitionOptions, whole: Table | None, test: Table, groups: Groups) -> dict[str, Table]:
+    """Test rows as the same parties'."""
+    table, how = _cut_of(options, whole)
+    made = hybrid_pair(table, _dense(test), how, test_rows=options.test_rows)[1]
+    return by_party(made, options.names[0], groups, [])
+
+
+def _cut_of(options: PartitionOptions, whole: Table | None) -> tuple[Table, HybridCut]:
+    if whole is None or not isinstance(options.hybrid, HybridCut):
+        raise ParameterError(
+            "[data] test is a table that is cut like that of [partition], and a payment network is not cut; leave it "
+            "out, and add [validation] share."
+        )
+    return _dense(whole), options.hybrid
+
+
+def _dense(table: Table) -> Table:
+    return replace(table, values=dense(table), absent=float("nan"))
+
+
+def by_party(made: HybridTables, active: str, groups: Groups, notes: list[str]) -> dict[str, Table]:
+    """The tables by party, a column of one name at two of them with the party's before it, or that of its group."""
+    tables = {active: made.active, **made.passive}
+    first, twice = told_apart(tables, groups, notes)
+    return {name: named(table, first[name], twice) for name, table in tables.items()}
+
+
 def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
     """Every party's table over the active party's rows, in their order; missing where it has none of that id."""
     own = tables[active]
@@ -45,7 +83,7 @@ def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
     return {name: table if name == active else _linked(table, ids) for name, table in tables.items()}
 
 
-def joined(tables: Mapping[str, Table], active: str, groups: Sequence[Sequence[str]] = (), units: Units = ()) -> Table:
+def joined(tables: Mapping[str, Table], active: str, groups: Groups = (), units: Units = ()) -> Table:
     """The columns of all parties in one table of the active party's rows; those that a group shares, once.
 
     Where units have subtrees of their own, it says of each row whose it is, in a column behind the active party's.

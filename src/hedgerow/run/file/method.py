@@ -226,12 +226,7 @@ def _check_vertical(sections: Sections) -> None:
 
 def _check_hybrid(sections: Sections) -> None:
     """Rows are linked by ids, and no passive party has them all."""
-    if "partition" in sections:
-        raise ParameterError(
-            "[partition] cuts a table whose rows all parties have, which is not so in method hybrid; write a [[party]] "
-            "with its own file for each."
-        )
-    if "id" not in sections.section("data"):
+    if "id" not in sections.section("data") and "partition" not in sections:
         raise ParameterError('[data] lacks id, by which method hybrid links rows; add id = "COLUMN".')
     sections.section("privacy").refuse(
         "hidden_rows", why="does not go with method hybrid, in which passive parties lack rows; it is for vertical"

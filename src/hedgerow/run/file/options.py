@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from hedgerow.agreement.options import Method
+from hedgerow.data.hybrid_cut import HybridCut
+from hedgerow.data.named_network import NamedNetwork
+from hedgerow.data.payments import bank_names
 from hedgerow.run.file.section import Source
 
 
@@ -37,7 +40,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class PartitionOptions:
-    """How one table is cut into parties by `data.partition`: rows, or in a vertical run columns."""
+    """How one table is cut into parties: rows, in a vertical run columns, in a hybrid run both."""
 
     data: Source
     parties: int
@@ -46,10 +49,16 @@ class PartitionOptions:
     noise: float = 0.0
     seed: int | None = None
     """None: rows are shuffled by seed 0, columns stay in order."""
+    hybrid: HybridCut | NamedNetwork | None = None
+    """In a hybrid run, how the first party and the passive ones differ; a network falls into its own parties."""
+    test_rows: Literal["alike", "even"] = "alike"
+    """Whether passive parties hold the same shares of test rows as of training rows, or all the same."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parties, as `data.partition` names them."""
+        """The parties, as `data.partition` names them; of a network, itself and its banks."""
+        if isinstance(self.hybrid, NamedNetwork):
+            return ("network", *bank_names(self.hybrid.banks))
         return tuple(f"party{i}" for i in range(1, self.parties + 1))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.data.builtin import BUILTIN, BUILTIN_SETS
+from hedgerow.data.named_network import is_network, named_network
 from hedgerow.errors import ParameterError
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -136,6 +137,8 @@ class Section:
         if value is None or not value.startswith(BUILTIN):
             return self.path(key)
         known = [BUILTIN + name for name in BUILTIN_SETS]
-        if value not in known:
+        if is_network(name := value.removeprefix(BUILTIN)):
+            named_network(name)
+        elif value not in known:
             raise self.wrong(key, f"names {value}, which is not a built-in data set; {nearest(value, known)}")
         return value

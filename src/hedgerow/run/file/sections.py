@@ -10,6 +10,7 @@ from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
+from hedgerow.run.file.hybrid_section import HYBRID_KEYS, TEST_ROWS, hybrid_of
 from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Section, nearest
 from hedgerow.run.file.trees import TREES
@@ -18,7 +19,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "run": ("name", "method", "active", "folder", "model"),
     "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index",
              "delimiter", "decimal", "ignore"),
-    "partition": ("data", "parties", "how", "alpha", "noise", "seed"),
+    "partition": ("data", "parties", "how", "alpha", "noise", "seed", *HYBRID_KEYS),
     "party": ("name", "data", "valid", "fingerprint"),
     "validation": ("share",),
     "privacy": (
@@ -75,8 +76,8 @@ class Sections:
             ignore=section.texts("ignore"),
         )
 
-    def partition(self) -> PartitionOptions | None:
-        """[partition], if it is there."""
+    def partition(self, hybrid: bool = False) -> PartitionOptions | None:
+        """[partition], if it is there; of a hybrid run or another."""
         if "partition" not in self:
             return None
         section = self.section("partition")
@@ -85,6 +86,8 @@ class Sections:
             raise ParameterError('[partition] lacks data; name the table that is cut, like data = "all.csv".')
         if parties is None:
             raise ParameterError("[partition] lacks parties; add how many the table is cut into, like parties = 5.")
+        if not hybrid:
+            section.refuse(*HYBRID_KEYS, why="is for method hybrid, whose passive parties have columns of their own")
         return PartitionOptions(
             data,
             parties,
@@ -92,6 +95,8 @@ class Sections:
             section.number("alpha", 0.5, 0, MOST_ALPHA, f"a number above 0 and at most {MOST_ALPHA:g}"),
             section.number("noise", 0.0, -5e-324, 1e300, "a number of at least 0"),
             section.whole("seed", 0, 2**63 - 1),
+            hybrid=hybrid_of(section, data, parties) if hybrid else None,
+            test_rows=cast(Any, section.word("test_rows", TEST_ROWS, "alike")),
         )
 
     def parties(self) -> tuple[PartyEntry, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.agreement.options import Vertical
 from hedgerow.data import partition
+from hedgerow.data.named_network import NamedNetwork
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.run.file import hybrid_tables, vertical_tables
@@ -80,9 +81,13 @@ def _check_ids(run: RunFile, name: str, pair: vertical_tables.Pair, where: str =
 
 
 def _cut(run: RunFile, cut: PartitionOptions, notes: list[str]) -> dict[str, Table]:
-    """One table as several parties': its rows dealt out, or in a vertical run its columns."""
+    """One table as several parties': its rows dealt out, in a vertical run its columns, in a hybrid run both."""
+    if isinstance(cut.hybrid, NamedNetwork):
+        return hybrid_tables.cut(cut, None, _groups(run), notes)
     whole = read(_counted(run), cut.data)
     remark(whole, run.data, cut.data, notes)
+    if cut.hybrid is not None:
+        return hybrid_tables.cut(cut, whole, _groups(run), notes)
     if run.active:
         return partition.columns(whole, n=cut.parties, seed=cut.seed, names=cut.names)
     return partition.rows(
@@ -130,25 +135,48 @@ def rows_to_measure(run: RunFile, columns: Sequence[Column], parties: Mapping[st
     if run.data.test is None:
         return None
     if run.method.links:
-        test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
-        shared = {f"{run.active}.{name}" for name in test.names} & {column.name for column in columns}
-        named = vertical_tables.named(test, run.active, {name.removeprefix(f"{run.active}.") for name in shared})
-        return together(run, {**parties, run.active: named}, columns)
+        parts = test_parties(run, parties)
+        own = parts[run.active]
+        shared = {f"{run.active}.{name}" for name in own.names} & {column.name for column in columns}
+        named = vertical_tables.named(own, run.active, {name.removeprefix(f"{run.active}.") for name in shared})
+        return together(run, {**parts, run.active: named}, columns)
     options = _counted(run)
     test = read(options, run.data.test, width_of(options, run.data.test, columns))
     return test.aligned(columns) if run.active else shaped_like(test, columns)
 
 
+def test_parties(run: RunFile, parties: Mapping[str, Table]) -> dict[str, Table]:
+    """The test rows of a hybrid run, by party: the active one's file beside what the others have, or a table cut."""
+    if run.data.test is None:
+        raise ParameterError('[data] lacks test; name the rows to measure, like test = "test.csv".')
+    if run.partition is not None:
+        return _cut_test(run, run.partition, run.data.test)
+    test, _ = vertical_tables.pair_of(run, run.active, run.data.test, None, [])
+    return {**parties, run.active: test}
+
+
+def _cut_test(run: RunFile, cut: PartitionOptions, source: Source) -> dict[str, Table]:
+    options = _counted(run)
+    whole = None if isinstance(cut.hybrid, NamedNetwork) else read(options, cut.data)
+    test = read(options, source, None if whole is None else width_of(options, source, whole.columns))
+    like = test if whole is None else test.aligned(whole.columns)
+    return hybrid_tables.cut_test(cut, whole, like, _groups(run))
+
+
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
     if run.method.links:
-        passive = [name for name in run.names if name != run.active]
-        groups, units = run.method.groups(passive), run.method.units(passive)
-        return hybrid_tables.joined(tables, run.active, groups, units).aligned(columns)
+        units = run.method.units([name for name in run.names if name != run.active])
+        return hybrid_tables.joined(tables, run.active, _groups(run), units).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)
     return partition.pooled({name: shaped_like(table, columns) for name, table in tables.items()})
+
+
+def _groups(run: RunFile) -> vertical_tables.Groups:
+    """Passive parties that share their columns."""
+    return run.method.groups([name for name in run.names if name != run.active])
 
 
 def shaped_like(table: Table, columns: Sequence[Column]) -> Table:

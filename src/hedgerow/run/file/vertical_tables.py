@@ -27,6 +27,8 @@ from hedgerow.run.file.source import counted, read, read_file, width_of
 
 Pair = tuple[Table, Table | None]
 """Rows to learn from, and validation rows from a file of their own."""
+Groups = Sequence[Sequence[str]]
+"""Passive parties that share their columns."""
 
 
 def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
@@ -38,16 +40,22 @@ def files(run: RunFile, notes: list[str]) -> dict[str, Pair]:
     }
     _check_categories(run.data, [pair[0] for pair in pairs.values()])
     groups = run.method.groups([name for name in pairs if name != run.active])
+    first, twice = told_apart({name: own for name, (own, _) in pairs.items()}, groups, notes)
+    return {
+        party: (named(own, first[party], twice), named(valid, first[party], twice))
+        for party, (own, valid) in pairs.items()
+    }
+
+
+def told_apart(tables: Mapping[str, Table], groups: Groups, notes: list[str]) -> tuple[dict[str, str], set[str]]:
+    """What stands before a party's columns that others have as well, and which columns these are; groups share one."""
     others = {name for group in groups for name in group[1:]}
-    times = Counter(name for party, (own, _) in pairs.items() if party not in others for name in own.names)
+    times = Counter(name for party, table in tables.items() if party not in others for name in table.names)
     twice = {name for name, n in times.items() if n > 1}
     if twice:
         notes.append(f"Columns that several parties have are called PARTY.NAME here: {some(sorted(twice))}.")
     first = {name: group[0] for group in groups for name in group}
-    return {
-        party: (named(own, first.get(party, party), twice), named(valid, first.get(party, party), twice))
-        for party, (own, valid) in pairs.items()
-    }
+    return {party: first.get(party, party) for party in tables}, twice
 
 
 def pair_of(run: RunFile, party: str, data: Source, valid: Source | None, notes: list[str]) -> Pair:

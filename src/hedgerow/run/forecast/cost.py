@@ -16,13 +16,13 @@ from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
 from hedgerow.protocols.align.lists import STEP
 from hedgerow.protocols.columns import loss_of
-from hedgerow.run.forecast.hidden import hidden_levels
+from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import linking
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
-from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, n_asked
+from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
@@ -231,7 +231,7 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     n_steps, share = round(rounds * n_asked(plan, trees)), trees.share or 1 / len(plan.members)
     bits = trees.width * n_rows / 8
     moved = sum(trees.cuts[:-1]) * MOVE + sum(trees.reached[1:]) * bits
-    sealed = key_bytes(plan) + sum(step.sealed for step in steps)
+    sealed = key_bytes(plan, merging_of(plan, sizes)) + sum(step.sealed for step in steps)
     yield Line("AskSealedSums", n_steps, rounds * (sealed + moved + sum(trees.asked) * NODE), trip=True)
     returned = sum(step.returned for step in steps)
     if plan.params.min_child_rows > 1:
@@ -266,7 +266,7 @@ def _drawn_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
 def _hidden_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     rounds, owned = plan.params.n_estimators, _trees(plan, shape).owned
     sizes = Sizes(drawn(plan, n_rows), _per_round(plan, shape), shape.n_bins - shape.columns, shape.columns)
-    steps, key = list(hidden_levels(plan, sizes, n_rows)), key_bytes(plan)
+    steps, key = list(hidden_levels(plan, sizes, n_rows)), key_bytes(plan, hidden_merging(plan, sizes, n_rows))
     asks, sides = rounds * sum(step.asks for step in steps), round(rounds * sum(owned))
     yield Line("AskHiddenSums", asks, rounds * (key + sum(step.sealed for step in steps)), trip=True)
     yield Line("SealedSums", asks, rounds * sum(step.returned for step in steps))

@@ -93,12 +93,17 @@ def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
 
 
+def _score_messages(plan: Plan) -> tuple[Kind, ...]:
+    known = (m.AskKnown, m.Known) if plan.groups else ()
+    return (m.Propose, m.Consent, *known, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores)
+
+
 MESSAGES: Mapping[type[Method], Callable[[Plan], tuple[Kind, ...]]] = {
     Horizontal: _horizontal_messages,
     WholeTrees: lambda _: (*JOINING, m.AskTrees, m.OwnTrees),
     Vertical: _vertical_messages,
     Hybrid: _vertical_messages,
-    SealedPrediction: lambda _: (m.Propose, m.Consent, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores),
+    SealedPrediction: _score_messages,
 }
 
 
@@ -280,6 +285,10 @@ def _of_scores(plan: Plan) -> Iterator[str]:
         yield f"{own} and a passive party together can read what another chose in trees that both of them cut."
         yield f"If {own} makes slots up besides, they can read all that it chose, and its audit log shows only sizes."
     yield f"{own} learns by reasons what disclosed columns contribute, and where several answer, each one's own part."
+    for group in plan.groups:
+        names = ", ".join(group)
+        yield f"{own} learns which of the rows each of {names} has, which share their columns; one of them is asked."
+        yield f"Where {names} are not asked about a row that they have, they learn that another of them has it too."
 
 
 def _modulus(plan: Plan) -> int:

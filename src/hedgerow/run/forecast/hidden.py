@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
+from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginSealed
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, results, rows_layout
 from hedgerow.privacy.lattice.slots_bounds import slots_layout
 from hedgerow.privacy.lattice.slots_wire import POLYNOMIAL_BYTES as SLOTS_BYTES
 from hedgerow.privacy.paillier.packing import rows_packing, slots_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
-from hedgerow.protocols.vertical.hidden_sizes import HiddenSizes, sides_plan, sums_plan
+from hedgerow.protocols.vertical.hidden_sizes import HiddenSizes, hidden_plans, sides_plan, sums_plan
 from hedgerow.run.forecast.vertical import Sizes
 
 KINDS_OF_SUMS = 8
@@ -33,19 +35,31 @@ class HiddenBytes:
 def hidden_levels(plan: Plan, sizes: Sizes, n_rows: int) -> Iterator[HiddenBytes]:
     """Every level of a round; a party is asked for sides at its share of the cuts."""
     params, groups = plan.params, max(sizes.groups, 1)
-    hidden = HiddenSizes(sizes.n_trees, params.n_estimators, params.max_depth, n_rows)
-    all_groups, bound = groups * len(plan.answering), 1 << (params.gradient_bits - 1)
-    budget = KINDS_OF_SUMS * all_groups * hidden.run_nodes
-    begin = BeginSealed(0, sizes.n_trees, bound, all_groups, max(sizes.columns, 1), budget)
+    hidden, begin = _begun(plan, sizes, n_rows)
+    merging = hidden_merging(plan, sizes, n_rows)
     for level in range(params.max_depth):
         steps = list(hidden.steps(level, sizes.rows))
-        sums = [_sums(plan, sums_plan(begin, hidden, level, step, sizes.rows), groups) for step in steps]
+        sums = [_sums(plan, sums_plan(begin, hidden, level, step, sizes.rows, merging), groups) for step in steps]
         cuts = ceil(hidden.most_cuts(level) / len(plan.members))
         sides = _sides(plan, sides_plan(hidden, n_rows, min(cuts, hidden.cuts_together)))
         turns = max(1.0, cuts / hidden.cuts_together)
         yield HiddenBytes(
             len(steps), sum(out for out, _ in sums), sum(back for _, back in sums), sides[0] * turns, sides[1] * turns
         )
+
+
+def hidden_merging(plan: Plan, sizes: Sizes, n_rows: int) -> Merging:
+    """Where results are merged: as both sides find it out."""
+    hidden, begin = _begun(plan, sizes, n_rows)
+    return cipher_of(plan).merging(hidden_plans(begin, hidden, sizes.rows))
+
+
+def _begun(plan: Plan, sizes: Sizes, n_rows: int) -> tuple[HiddenSizes, BeginSealed]:
+    params, groups = plan.params, max(sizes.groups, 1)
+    hidden = HiddenSizes(sizes.n_trees, params.n_estimators, params.max_depth, n_rows)
+    all_groups, bound = groups * len(plan.answering), 1 << (params.gradient_bits - 1)
+    budget = KINDS_OF_SUMS * all_groups * hidden.run_nodes
+    return hidden, BeginSealed(0, sizes.n_trees, bound, all_groups, max(sizes.columns, 1), budget)
 
 
 def _sums(plan: Plan, agreed: RowsPlan, groups: int) -> tuple[float, float]:

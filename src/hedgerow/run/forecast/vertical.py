@@ -9,12 +9,15 @@ from math import ceil
 from typing import NamedTuple
 
 from hedgerow import _native
+from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
+from hedgerow.corridor.messages import BeginSealed
+from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, run_nodes
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, RUN_SUMS, run_nodes, tree_plans
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -65,6 +68,14 @@ def drawn_levels(plan: Plan, trees: Trees) -> list[Drawn]:
     return out
 
 
+def merging_of(plan: Plan, sizes: Sizes) -> Merging:
+    """Where results are merged: as both sides find it out."""
+    groups, bound = sizes.groups * len(plan.answering), 1 << (plan.params.gradient_bits - 1)
+    run_sums = RUN_SUMS * groups * run_nodes(plan.params, sizes.n_trees, plan.method.levels)
+    begin = BeginSealed(0, sizes.n_trees, bound, max(groups, 1), max(sizes.columns, 1), run_sums)
+    return cipher_of(plan).merging(tree_plans(begin, sizes.rows, plan.params, plan.method.levels))
+
+
 def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
     """Every step of a round; one that only some rounds come to counts for these."""
     every, letters = sizes.rows * sizes.n_trees, plan.method.levels
@@ -112,6 +123,7 @@ def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> 
         columns=max(sizes.columns, 1),
         nodes=nodes,
         most_rows=most_rows,
-        run_sums=4 * groups * most_nodes,
+        run_sums=RUN_SUMS * groups * most_nodes,
+        merging=merging_of(plan, sizes),
         together=sizes.rows * len(plan.answering) if plan.groups else 0,
     )

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hedgerow.corridor.wire import MOST_SMALL
-from hedgerow.protocols.predict.passive import Answering, PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
+from hedgerow.protocols.predict.passive import Answering
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder.folder import open_folder
 from hedgerow.run.folder.ledger_file import opened

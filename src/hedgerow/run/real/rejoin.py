@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Table
 from hedgerow.errors import PartyLost, ProtocolError
-from hedgerow.protocols.scores.scoring import Progress, Reason, SealedScores
+from hedgerow.protocols.scores.opened_rows import Progress
+from hedgerow.protocols.scores.scoring import Reason, SealedScores
 
 T = TypeVar("T")
 

@@ -1,7 +1,9 @@
 """What both sides of a sealed prediction by real parties know: the plan, and what they show when they meet."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.agreement.plan import Plan
@@ -11,6 +13,9 @@ from hedgerow.protocols.scores.layout import method_of, sealed_plan
 from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.real.prediction import plan_for, prediction_plan
+
+ANY_MODULUS = 65537
+"""In the plan that an owner knows."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,12 @@ def sealed_plan_of(run: RunFile, method: SealedPrediction) -> Plan:
     """What the parties of a sealed prediction agree on, by the run file of the training."""
     asked = prediction_plan(run, method.model)
     return sealed_plan(run.name, asked.members, method, asked.coordinator)
+
+
+def expected_plan(run: RunFile, model: str) -> Plan:
+    """The plan that an owner knows; what the active party proposes of scores and cipher is checked by itself."""
+    plan = sealed_plan_of(run, SealedPrediction(run.active or "", model, ANY_MODULUS))
+    return replace(plan, method=msgspec.structs.replace(plan.method, sharing=run.real_plan().groups))
 
 
 def sealed_meeting(run: RunFile, model: str) -> bytes:

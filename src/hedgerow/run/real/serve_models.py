@@ -14,17 +14,18 @@ from typing import Any
 
 import msgspec
 
-from hedgerow.agreement.options import SealedPrediction
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.transport import Answer
 from hedgerow.errors import HedgerowError, PolicyError, RunError
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.scores.passive import Choosing
 from hedgerow.protocols.session.answer_ledger import AnswerLedger
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.serving import ServedModel
+from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.recorder import Say
 from hedgerow.run.real.connect import party_seat
-from hedgerow.run.real.score_plan import sealed_meeting, sealed_plan_of
+from hedgerow.run.real.score_plan import expected_plan, sealed_meeting
 from hedgerow.run.real.serve import serve
 from hedgerow.storage.atomic import write_whole
 from hedgerow.storage.audit import AuditLog
@@ -33,8 +34,6 @@ STATUS = "status.json"
 PRIVATE_FILE = 0o600
 AGAIN_AFTER = 2.0
 """Seconds after a conversation has ended before the driver is called again."""
-ANY_MODULUS = 65537
-"""In the plan that the owner knows; what the active party proposes is checked by itself."""
 
 
 @dataclass(eq=False)
@@ -45,6 +44,8 @@ class Served:
     own: PartOwner
     model: ServedModel
     label: str
+    counts: Path | None = None
+    """The owner's ledger, in which rows are counted that it tells whether it has, where parties share columns."""
     state: str = "starting"
     since: float = 0.0
     rows: int = 0
@@ -114,8 +115,11 @@ class ModelServer:
 
     def _converse(self, one: Served, log: AuditLog) -> None:
         """One conversation with the driver, until it says goodbye."""
-        own = replace(one.own, log=log)
-        known = sealed_plan_of(one.run, SealedPrediction(one.run.active or "", own.part.model, ANY_MODULUS))
+        known = expected_plan(one.run, one.own.part.model)
+        with opened(one.counts if known.groups else None) as counts:
+            self._answer(one, known, replace(one.own, log=log, ledger=counts), log)
+
+    def _answer(self, one: Served, known: Plan, own: PartOwner, log: AuditLog) -> None:
         seat = party_seat(
             one.run, known, own.name, own.identity, lambda sentence: self.say(f"{one.label}: {sentence}"),
             instead="hedgerow predict --sealed", meeting=sealed_meeting(one.run, own.part.model),

@@ -14,7 +14,7 @@ from hedgerow.identity.identity import Identity
 from hedgerow.model.model import Model
 from hedgerow.model.part import ownership_of, part_of
 from hedgerow.protocols.predict.active import present_of
-from hedgerow.protocols.predict.passive import PartOwner
+from hedgerow.protocols.predict.own_part import PartOwner
 from hedgerow.protocols.session.shell import Shell
 
 
