@@ -3,6 +3,7 @@
 import gc
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -15,7 +16,7 @@ from federated import Federation, params_of, two_class, vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
-from hedgerow.corridor.wire import Corridor, decode_answer, decode_request, encode, sized
+from hedgerow.corridor.wire import Corridor, RequestsInTurn, decode_answer, decode_request, encode, sized
 from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
@@ -259,6 +260,45 @@ def test_no_type_name_travels(kind):
     }
     frame = REAL[kind].frame
     assert not [name for name in names if name in frame and kind != "Farewell"]
+
+
+def test_each_party_is_asked_before_the_next_ones_request_is_made():
+    """So that large requests of many parties are never in memory together."""
+    events = []
+
+    def made(name):
+        events.append(f"made for {name}")
+        return m.AskLocalCuts()
+
+    def answer(name, _):
+        events.append(f"answered by {name}")
+        return encode(m.Done())
+
+    corridor = Corridor(InProcess({name: partial(answer, name) for name in "ab"}))
+    answers, _ = corridor.ask(RequestsInTurn({name: partial(made, name) for name in "ab"}), 1.0)
+    assert set(answers) == set("ab")
+    assert events == ["made for a", "answered by a", "made for b", "answered by b"]
+
+
+def test_parties_that_are_sent_one_request_hear_one_frame():
+    heard = {}
+    answers = {name: lambda frame, name=name: heard.setdefault(name, frame) and encode(m.Done()) for name in "abc"}
+    same = m.AskLocalCuts()
+    Corridor(InProcess(answers)).ask({"a": same, "b": same, "c": m.AskLocalCuts()}, 1.0)
+    assert heard["a"] is heard["b"]
+    assert heard["c"] is not heard["a"]
+
+
+def test_listeners_hear_of_a_frame_once_however_often_it_is_looked_at():
+    class Looking(InProcess):
+        def carry(self, frames, deadline, most_bytes):
+            assert next(iter(frames.values())) == dict(frames)["a"]
+            return super().carry(frames, deadline, most_bytes)
+
+    heard = []
+    corridor = Corridor(Looking({"a": lambda _: encode(m.Done())}), (lambda *what: heard.append(what[0]),))
+    corridor.ask({"a": m.AskLocalCuts()}, 1.0)
+    assert heard == ["driver", "a"]
 
 
 def test_an_answer_that_cannot_be_read_is_refused_by_the_partys_name():

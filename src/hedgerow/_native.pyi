@@ -63,6 +63,7 @@ __all__ = [
     "logistic",
     "name_nodes",
     "narrow",
+    "pad_words",
     "paillier_add",
     "paillier_add_numbers",
     "paillier_add_plain",
@@ -81,6 +82,7 @@ __all__ = [
     "paillier_table",
     "paillier_write",
     "plain_group_sums",
+    "put_sides",
     "reached_sides",
     "reduce_scalar",
     "row_sides",
@@ -101,6 +103,7 @@ __all__ = [
     "sorted_keys",
     "subtract",
     "sum_words",
+    "take_sides",
     "take_steps",
     "wanted_cells",
 ]
@@ -456,6 +459,17 @@ def row_sides(
 def divide_by_sides(orders: _U32, spans: _I64, nodes: _Nodes, children: _I64, left: _Bools, n_threads: int) -> _I64:
     """As `divide_rows`, by sides that are given."""
 
+def put_sides(
+    orders: _U32, spans: _I64, nodes: _Nodes, numbers: _U32, left: _Bools, by_row: _Bools, n_threads: int
+) -> None:
+    """Write the sides of every row of these nodes, in their order, to `by_row` (trees x rows of a table).
+
+    `numbers` are the table's rows that the orders' rows are; empty: those of the same number.
+    """
+
+def take_sides(orders: _U32, spans: _I64, nodes: _Nodes, numbers: _U32, by_row: _Bools, n_threads: int) -> _Bools:
+    """The sides that `by_row` has of every row of these nodes, in their order."""
+
 def leaf_sums(pairs: _I32, orders: _U32, spans: _I64, nodes: _Nodes, n_threads: int) -> _I64:
     """Sums of wide pairs over each node's rows."""
 
@@ -547,6 +561,9 @@ def add_pads(hidden: Sequence[tuple[_U64, _Pads]], n_threads: int) -> None:
     Pads are secrets (n x 32), which of their keystreams are taken, and what the request is. A keystream's key is
     HKDF-Expand with SHA-256 of the secret and the request. The nonce is zero: a request may be used once only.
     """
+
+def pad_words(n: int, keys: _U8, subtract: _Bools) -> _U64:
+    """So many words of the pads of these keys (k x 32 bytes), added up modulo 2^64 or taken."""
 
 def sum_words(parts: Sequence[_U64]) -> _I64:
     """The sum of rows of words, modulo 2^64 and signed."""

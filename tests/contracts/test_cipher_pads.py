@@ -6,6 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hedgerow.errors import CipherError, ParameterError, PrivacyError
 from hedgerow.privacy.lattice.cipher import LatticeSecretKey
@@ -213,3 +217,16 @@ def test_where_one_with_all_rows_has_no_room_those_with_some_rows_may():
     assert rows_layout(plan, None, by_public_key=False).lanes == 2
     with pytest.raises(PrivacyError, match="no room for a flood"):
         rows_layout(replace(plan, rows=5_000_000), None, by_public_key=False)
+
+
+@given(st.integers(0, 2000), st.integers(0, 4), st.integers(0, 4), st.randoms(use_true_random=False))
+def test_words_of_pads_are_those_of_the_specification(n, added, taken, random):
+    if not added + taken:
+        return
+    keys = [random.randbytes(32) for _ in range(added + taken)]
+    total = np.zeros(n, np.uint64)
+    for i, key in enumerate(keys):
+        stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(8 * n))
+        total += np.frombuffer(stream, "<u8") * np.uint64(1 if i < added else 2**64 - 1)
+    found = Pads(tuple(keys[:added]), tuple(keys[added:])).wide_words(n)
+    np.testing.assert_array_equal(found.view(np.uint64), total)

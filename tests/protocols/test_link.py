@@ -15,6 +15,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, DataError, PrivacyError, ProtocolError
 from hedgerow.privacy.intersection import Blinding, places_of
 from hedgerow.protocols.link import active, passive
+from hedgerow.protocols.link.ids import row_ids
 from hedgerow.protocols.session import journal, owner_ledger
 from linked import ACTIVE, Linkage, bank, joined, small
 
@@ -91,6 +92,19 @@ def test_a_row_without_an_id_is_held_by_nobody(rows, private):
     linkage = Linkage(rows, {"one": bank([8, 7])}, private=private)
     assert linkage.link()["one"].tolist() == [0, 3, 2]
     assert linkage.parties["one"].tables[0].ids.tolist() == [7, 7, 8]
+
+
+@pytest.mark.parametrize("ids", [[7, 10, 9, 10, 100, -3, 7], [], [2**63, 5, 5]])
+def test_whole_numbers_are_linked_as_their_texts_are(ids):
+    if not ids:
+        with pytest.raises(DataError, match="has an id"):
+            row_ids(np.array(ids, np.int64))
+        return
+    numbers, texts = row_ids(np.array(ids)), row_ids(np.array([str(one) for one in ids]))
+    assert numbers.ids == texts.ids
+    assert numbers.n_rows == texts.n_rows
+    assert numbers.counts.tolist() == texts.counts.tolist()
+    assert numbers.rows.tolist() == texts.rows.tolist()
 
 
 def test_a_table_gives_its_ids():

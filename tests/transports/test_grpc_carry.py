@@ -41,6 +41,20 @@ def test_three_parties_are_asked_at_once_and_again_and_again(net):
         assert answers == {name: b"%s%d" % (name.encode(), turn) for name in "abc"}
 
 
+def test_a_party_begins_while_the_next_ones_frame_is_made(net):
+    driver, begun = net.driver(), threading.Event()
+
+    class InTurn(dict):
+        def __getitem__(self, name):
+            assert name == "a" or begun.wait(10), "the first party has not begun"
+            return super().__getitem__(name)
+
+    net.party(driver.port, "a", lambda frame: begun.set() or frame)
+    net.party(driver.port, "b", bytes)
+    assert driver.wait(frozenset("ab"), 10) == frozenset()
+    assert driver.carry(InTurn(a=b"1", b=b"2"), 20, MOST) == ({"a": b"1", "b": b"2"}, frozenset())
+
+
 def test_who_is_not_there_is_waited_for_and_then_named(net):
     driver = net.driver()
     net.party(driver.port, "a", bytes)

@@ -81,7 +81,17 @@ pub fn add_pads(all: Vec<Hidden>, n_threads: usize) {
     threads::for_each(n_threads, parts, |(first, own)| pad_share(own, first, &pads));
 }
 
-/// The same for words that begin at `first` of the whole.
+/// So many words of the pads of these keys, added up; those that are taken count negatively.
+pub fn pad_words(n: usize, keys: &[Key], subtract: &[bool]) -> Vec<u64> {
+    assert!(n <= MOST_WORDS && keys.len() == subtract.len());
+    let pad = |(&key, &subtract): (&Key, &bool)| Pad { key, users: vec![(0, subtract)] };
+    let pads: Vec<Pad> = keys.iter().zip(subtract).map(pad).collect();
+    let mut words = vec![0; n];
+    pad_share(vec![&mut words], 0, &pads);
+    words
+}
+
+/// Adds or takes the pads to words that begin at `first` of the whole.
 fn pad_share(mut own: Share, first: usize, pads: &[Pad]) {
     let cipher = |pad: &Pad| {
         let mut cipher = ChaCha20::new(&pad.key.into(), &Default::default());
@@ -191,6 +201,14 @@ mod tests {
             let found: Vec<u8> = words[8 * block..].iter().flat_map(|w| w.to_le_bytes()).collect();
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn pads_of_keys_are_added_up_with_their_signs() {
+        let info_key = |secret: Key| pad_key(&secret, INFO);
+        let both = pad_words(3000, &[info_key([1; 32]), info_key([2; 32])], &[false, true]);
+        let (one, other) = (pad(3000, [1; 32], 1), pad(3000, [2; 32], 1));
+        assert!((0..3000).all(|i| both[i] == one[i].wrapping_sub(other[i])));
     }
 
     #[test]

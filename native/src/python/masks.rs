@@ -40,6 +40,20 @@ fn add_pads<'py>(
 }
 
 #[pyfunction]
+fn pad_words<'py>(
+    py: Python<'py>,
+    n: usize,
+    keys: PyReadonlyArray2<'py, u8>,
+    subtract: PyReadonlyArray1<'py, bool>,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    ensure_last(keys.shape(), 32)?;
+    let (keys, subtract) = (flat!(keys).as_chunks().0, flat!(subtract));
+    ensure(keys.len() == subtract.len(), "one key for each pad to add or take is needed")?;
+    ensure(n <= pads::MOST_WORDS, "there are more words than one key can pad (256 GiB)")?;
+    Ok(run(py, || pads::pad_words(n, keys, subtract))?.into_pyarray(py))
+}
+
+#[pyfunction]
 fn sum_words<'py>(py: Python<'py>, parts: Vec<PyReadonlyArray1<'py, u64>>) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let mut all = Vec::with_capacity(parts.len());
     for part in &parts {
@@ -54,5 +68,6 @@ fn sum_words<'py>(py: Python<'py>, parts: Vec<PyReadonlyArray1<'py, u64>>) -> Py
 
 pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(add_pads, m)?)?;
+    m.add_function(wrap_pyfunction!(pad_words, m)?)?;
     m.add_function(wrap_pyfunction!(sum_words, m)?)
 }

@@ -13,6 +13,7 @@ mod lattice_slots;
 mod masks;
 mod paillier;
 mod rounds;
+mod sides;
 mod unencrypted;
 
 use pyo3::prelude::*;
@@ -25,6 +26,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     forest::add_to(m)?;
     check_cuts::add_to(m)?;
     rounds::add_to(m)?;
+    sides::add_to(m)?;
     masks::add_to(m)?;
     intersection::add_to(m)?;
     paillier::add_to(m)?;

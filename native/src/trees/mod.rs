@@ -11,4 +11,5 @@ pub mod histogram;
 pub mod matrix;
 pub mod predict;
 pub mod sampling;
+pub mod sides;
 pub mod splits;

@@ -32,6 +32,8 @@ class Transport(Protocol):
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Hand each party its frame; returns the answers, and who did not answer.
 
+        A frame may be made when it is asked for, so each is taken once, and sent before the next is.
+
         A party has not answered when `deadline` seconds are over, when it is a new process that cannot know what was
         said before, or when it broke the rules of the transport. No answer may have more than `most_bytes`.
         """

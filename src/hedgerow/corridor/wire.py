@@ -7,7 +7,7 @@ from what it asked for: `sized` refuses any other number before the array is use
 import hashlib
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar, TypeVarTuple, Union, get_args, get_type_hints
 
@@ -220,6 +220,52 @@ class TranscriptHash:
         self.chain, self.forgotten = secrets.token_bytes(len(self.chain)), True
 
 
+class Frames(Mapping[str, bytes]):
+    """Requests as frames, each made when it is its party's turn and not kept here: all together may be very large.
+
+    Parties that are sent one request, one after the other, are sent the same bytes. The first time that a party's frame
+    is made, `told` hears of it.
+    """
+
+    def __init__(self, requests: Mapping[str, Request], told: Callable[[str, Request, bytes], None]) -> None:
+        self._requests, self._told = requests, told
+        self._heard: set[str] = set()
+        self._last: tuple[Request, bytes] | None = None
+
+    def __getitem__(self, party: str) -> bytes:
+        request = self._requests[party]
+        if self._last is None or self._last[0] is not request:
+            self._last = None  # it need not be there while the next is made
+            self._last = request, encode(request)
+        frame = self._last[1]
+        if party not in self._heard:
+            self._heard.add(party)
+            self._told(party, request, frame)
+        return frame
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._requests)
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+
+class RequestsInTurn(Mapping[str, Request]):
+    """Requests of one ask that are each made when it is its party's turn; making one again must change nothing."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Request]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, party: str) -> Request:
+        return self._makers[party]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
 class Corridor:
     """The driver's side of every conversation: one verb, `ask`."""
 
@@ -233,11 +279,7 @@ class Corridor:
 
         An answer that cannot be read is refused with the name of the party it came from.
         """
-        encoded = {number: encode(request) for number, request in {id(r): r for r in requests.values()}.items()}
-        frames = {party: encoded[id(request)] for party, request in requests.items()}
-        for party, request in requests.items() if self.listeners else ():
-            self._tell("driver", party, request, frames[party])
-        carried, missing = self.transport.carry(frames, deadline, most_bytes)
+        carried, missing = self.transport.carry(Frames(requests, self._told), deadline, most_bytes)
         answers = {}
         for party, frame in carried.items():
             try:
@@ -247,6 +289,9 @@ class Corridor:
             if self.listeners:
                 self._tell(party, "driver", answers[party], frame)
         return answers, missing
+
+    def _told(self, party: str, request: Request, frame: bytes) -> None:
+        self._tell("driver", party, request, frame)
 
     def _tell(self, sender: str, receiver: str, message: Request | Answer, frame: bytes) -> None:
         for listener in self.listeners:

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow.errors import PrivacyError
 
 KEY_BYTES = 32
@@ -38,10 +39,10 @@ class Pads(NamedTuple):
 
     def wide_words(self, n: int) -> NDArray[np.int64]:
         """So many numbers modulo 2^64, in signed words."""
-        total = np.zeros(n, np.uint64)
-        for stream, sign in self._streams(8 * n):
-            total += sign * np.frombuffer(stream, "<u8")
-        return total.view(np.int64)
+        self._check()
+        keys = np.frombuffer(b"".join((*self.add, *self.subtract)), np.uint8).reshape(-1, KEY_BYTES)
+        subtract = np.arange(len(keys)) >= len(self.add)
+        return _native.pad_words(n, keys, subtract).view(np.int64)
 
     def numbers(self, n: int, modulus: int) -> list[int]:
         """So many numbers from 0 to below the modulus."""
@@ -49,15 +50,19 @@ class Pads(NamedTuple):
         totals = [0] * n
         for stream, sign in self._streams(size * n):
             for i in range(n):
-                totals[i] += (1 if sign == 1 else -1) * int.from_bytes(stream[size * i : size * (i + 1)], "little")
+                totals[i] += sign * int.from_bytes(stream[size * i : size * (i + 1)], "little")
         return [total % modulus for total in totals]
 
-    def _streams(self, n_bytes: int) -> Iterator[tuple[bytes, np.uint64]]:
-        """The keystream of every key, and the sign with which it is added, modulo 2^64."""
+    def _check(self) -> None:
         if not self.add and not self.subtract:
             raise PrivacyError("There is no pad to hide these sums; at least one other must answer, too.")
-        for keys, sign in ((self.add, 1), (self.subtract, (1 << 64) - 1)):
+        for key in (*self.add, *self.subtract):
+            if len(key) != KEY_BYTES:
+                raise PrivacyError(f"The key of a pad has {len(key)} bytes instead of {KEY_BYTES}; the run stops.")
+
+    def _streams(self, n_bytes: int) -> Iterator[tuple[bytes, int]]:
+        """The keystream of every key, and the sign with which it is added."""
+        self._check()
+        for keys, sign in ((self.add, 1), (self.subtract, -1)):
             for key in keys:
-                if len(key) != KEY_BYTES:
-                    raise PrivacyError(f"The key of a pad has {len(key)} bytes instead of {KEY_BYTES}; the run stops.")
-                yield Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(n_bytes)), np.uint64(sign)
+                yield Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(n_bytes)), sign

@@ -1,6 +1,6 @@
 """All parties in this process. They still hear frames only, as they would over a wire."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,10 @@ WorkOut = Callable[[Sequence[Any]], Sequence[bytes]]
 
 
 class InProcess:
-    """Calls each party's answer function in turn; those that are sent the same bytes hear the same `Frame`.
+    """Calls each party's answer function in turn; those in a row that are sent the same bytes hear the same `Frame`.
+
+    A frame is made when it is its party's turn, and forgotten when the next is made, so that large ones of many parties
+    need not be in memory together.
 
     Where these only begin an answer, `work_out` then makes all answers at once, with all threads.
     """
@@ -43,9 +46,18 @@ class InProcess:
         most_bytes: int,  # noqa: ARG002
     ) -> tuple[dict[str, bytes], frozenset[str]]:
         """Ask everyone; what a party refuses is raised here."""
-        heard = {number: Frame(frame) for number, frame in {id(f): f for f in frames.values()}.items()}
-        begun = [self.answers[party](heard[id(frame)]) for party, frame in frames.items()]
+        begun = [self.answers[party](heard) for party, heard in _heard(frames)]
         return dict(zip(frames, self.work_out(begun), strict=True)), frozenset()
 
     def close(self) -> None:
         """Nothing to close."""
+
+
+def _heard(frames: Mapping[str, bytes]) -> Iterator[tuple[str, Frame]]:
+    """Each party's frame as it hears it."""
+    heard: Frame | None = None
+    for party in frames:
+        content = frames[party]
+        if heard is None or bytes(heard) is not content:
+            heard = Frame(content)
+        yield party, heard

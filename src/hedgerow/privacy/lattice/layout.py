@@ -175,25 +175,30 @@ def rows_layout(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) ->
 def allowed(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) -> list[RowsLayout]:
     """All that have room and hide, with the packing that there must be under pads; without one the plan is refused."""
     public = by_public_key or plan.parts > 1
-    found = _layouts(plan, link_mbit, public)
+    packings = _packings(plan)
     if plan.together:
-        # Whatever rows each of those who answer has, all pack alike: as where one of them has all rows. If even one
-        # integer a lane has no room then, those with fewer rows may have it.
-        every = _layouts(replace(plan, rows=plan.together, most_rows=0), link_mbit, public)
-        apart = tuple((bits,) for bits in _bits(plan))
-        common = min((layout.packing for layout in every), key=len, default=apart)
-        found = [layout for layout in found if layout.packing == common]
+        # Whatever rows each of those who answer has, all pack alike: as where one of them has all rows.
+        packings = iter((_common_packing(replace(plan, rows=plan.together, most_rows=0, nodes=1), link_mbit, public),))
+    found = list(_of_packings(plan, packings, link_mbit, public))
     if not found:
         _refuse(plan)
     return found
 
 
-def _layouts(plan: RowsPlan, link_mbit: float | None, public: bool) -> list[RowsLayout]:
+@lru_cache(maxsize=256)
+def _common_packing(every: RowsPlan, link_mbit: float | None, public: bool) -> tuple[tuple[int, ...], ...]:
+    """The fewest lanes if one had all rows; if then even one integer a lane has no room, others may still have it."""
+    found = _of_packings(every, _packings(every), link_mbit, public)
+    return min((layout.packing for layout in found), key=len, default=tuple((bits,) for bits in _bits(every)))
+
+
+def _of_packings(
+    plan: RowsPlan, packings: Iterator[tuple[tuple[int, ...], ...]], link_mbit: float | None, public: bool
+) -> Iterator[RowsLayout]:
     """All that have room and hide."""
-    shapes = (
-        (packing, *shape) for packing in _packings(plan) for shape in _shapes(switch_steps(link_mbit, plan.merging))
-    )
-    return [layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None]
+    steps = switch_steps(link_mbit, plan.merging)
+    shapes = ((packing, *shape) for packing in packings for shape in _shapes(steps))
+    return (layout for shape in shapes if (layout := _flooded(plan, *shape, public)) is not None)
 
 
 def _rounding(plan: RowsPlan, ones: int) -> float:

@@ -3,7 +3,8 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -206,15 +207,12 @@ class Links:
         return linked_digest(told, name, ids, own.counts[held])
 
     def _pass(self, held_out: bool, first: int, pairs: Mapping[str, HiddenPair | ShownPair]) -> None:
-        requests: dict[str, m.Request] = {}
-        shown: m.ShowIds | None = None
+        """A part of all lists; each party's ids are blinded when it is its turn, while those before answer."""
+        shown = cache(partial(_shown, held_out, first, next(iter(pairs.values())).own))  # to all, and encoded once
+        requests: dict[str, Callable[[], m.Request]] = {}
         for name, pair in pairs.items():
-            if isinstance(pair, HiddenPair):
-                requests[name] = pair.request(held_out, first)
-            else:  # the same to all, and encoded once
-                shown = shown or m.ShowIds(held_out, first, tuple(pair.own.ids[first : first + STEP]))
-                requests[name] = shown
-        for name, answer in self.group.ask(requests, (m.LinkedIds, m.HeldIds)).items():
+            requests[name] = partial(pair.request, held_out, first) if isinstance(pair, HiddenPair) else shown
+        for name, answer in self.group.ask_in_turn(requests, (m.LinkedIds, m.HeldIds)).items():
             with answer_of(name):
                 pairs[name].take(first, answer)
 
@@ -250,6 +248,10 @@ class Links:
         for name, held in zip(names, np.bincount(places, minlength=n * len(names)).reshape(-1, n) > 0, strict=True):
             if self.journal.settled.get(_settled(name, held_out)) == self._digest(name, held_out, held).hex():
                 self.held[name, held_out] = held
+
+
+def _shown(held_out: bool, first: int, own: RowIds) -> m.ShowIds:
+    return m.ShowIds(held_out, first, tuple(own.ids[first : first + STEP]))
 
 
 def _settled(name: str, held_out: bool) -> str:

@@ -41,11 +41,23 @@ def row_ids(own: Table | NDArray[Any]) -> RowIds:
     if cells is None or cells.ndim != 1:
         raise DataError("Rows are linked by ids, one for each row, and this table has none; name the column of ids.")
     there = np.flatnonzero(~(gaps(cells) | (cells == "" if cells.dtype.kind in "UO" else False)))
-    texts = np.array([_text(one) for one in cells[there].tolist()], dtype=np.str_)
-    ids, which, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    ids, which, counts = _different(cells[there])
     if not len(ids):
         raise DataError("No row of the active party has an id, so that none can be linked; name the column of ids.")
     return RowIds(ids.tolist(), counts, there[np.argsort(which, kind="stable")], len(cells))
+
+
+def _different(cells: NDArray[Any]) -> tuple[NDArray[np.str_], NDArray[np.int64], NDArray[np.int64]]:
+    """The different ids, sorted as text; which of them each cell is, and how many cells are of each."""
+    if cells.dtype.kind not in "iu":
+        texts = np.array([_text(one) for one in cells.tolist()], dtype=np.str_)
+        return np.unique(texts, return_inverse=True, return_counts=True)
+    numbers, which, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    texts = numbers.astype(np.str_)  # there are fewer of them than cells
+    order = np.argsort(texts)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return texts[order], place[which], counts[order]
 
 
 def _text(cell: Any) -> str:

@@ -3,13 +3,13 @@
 Sees in the clear.  Whatever the parties answer; what that is, each conversation says.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Answer, Request
-from hedgerow.corridor.wire import MOST_SMALL, Corridor
+from hedgerow.corridor.wire import MOST_SMALL, Corridor, RequestsInTurn
 from hedgerow.errors import CipherError, ParameterError, PartyLost, ProtocolError
 from hedgerow.protocols.session.participants import enough
 
@@ -61,6 +61,12 @@ class PartyGroup:
         if loss is not None:
             raise loss
         return {party: expected(answers[party], expect, party) for party in requests}
+
+    def ask_in_turn(
+        self, requests: Mapping[str, Callable[[], Request]], expect: Kind[A], most_bytes: int = MOST_SMALL
+    ) -> dict[str, A]:
+        """As `ask`, but each request is made when the one before was sent; making it again must change nothing."""
+        return self.ask(RequestsInTurn(requests), expect, most_bytes)
 
     def answers(self, request: Request, most_bytes: int, parties: Sequence[int]) -> dict[str, Answer]:
         """Everyone's answer, these parties' at least; the others' loss is no harm where the run goes on after one."""

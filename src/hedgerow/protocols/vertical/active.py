@@ -3,8 +3,9 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from hedgerow.protocols.vertical.columns import (
     tree_plans,
     wanted,
 )
-from hedgerow.protocols.vertical.held_rows import HeldRows, parts_at
+from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part
@@ -71,7 +72,8 @@ class Sealing(NamedTuple):
 class Step(NamedTuple):
     """What one party is asked for at a level, and how its gradients are sealed; no plan: it has no row there."""
 
-    request: m.AskSealedSums
+    request: Callable[[], m.AskSealedSums]
+    """Makes the request."""
     plan: RowsPlan | None
     at: NDArray[np.int64]
     """The nodes among those of the level."""
@@ -185,22 +187,26 @@ class VerticalRows:
         return self._checked(nodes, own.result(), opened)
 
     def _steps(self, nodes: Nodes) -> dict[str, Step]:
-        """What each party is asked at these nodes; parties that have all rows are asked the same."""
-        alike: dict[int, tuple[RowsPlan | None, bytes]] = {}
+        """What each party is asked at these nodes; parties that have all rows are asked the same.
+
+        Gradients are sealed when it is the party's turn: those of a level, of all parties, may be more than fits.
+        """
+        alike: dict[int, tuple[RowsPlan | None, Callable[[], bytes]]] = {}
         together = {group: self._together(group, nodes) for group in self.joint.groups}
         out = {}
         for party in self.now.asked:
-            parts, most = parts_at(self.now.held.get(party), self.own), together.get(self.joint.group_of(party), 0)
-            at = self._asked_at(party, nodes)
+            held, most = self.now.held.get(party), together.get(self.joint.group_of(party), 0)
+            part, at = parts_at(held, self.own)[0], self._asked_at(party, nodes)
             if not len(at):
                 continue
             some = nodes.at(at)
-            if id(parts) not in alike:
+            if id(part) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                asked = Asked.of(begin, parts[0], some, self.cipher.seals_once, self.now.merging[party])
-                alike[id(parts)] = asked.plan, self._sealed(party, asked)
-            plan, sealed = alike[id(parts)]
-            out[party] = Step(self._request(party, some, sealed, most), plan, at)
+                plan = Asked.plan_of(begin, part, some, self.cipher.seals_once, self.now.merging[party])
+                seal = partial(self._sealed, party, begin, part, some)
+                alike[id(part)] = plan, seal if held is not None else cache(seal)
+            plan, sealed = alike[id(part)]
+            out[party] = Step(partial(self._request, party, some, sealed, most), plan, at)
         return out
 
     def _together(self, sharing: Sequence[str], nodes: Nodes) -> int:
@@ -236,8 +242,9 @@ class VerticalRows:
         part = self.own.parts[0]
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
-    def _sealed(self, party: str, asked: Asked) -> bytes:
+    def _sealed(self, party: str, begin: m.BeginSealed, part: Part, nodes: Nodes) -> bytes:
         """The gradients of a party's rows, where they are sealed in this step."""
+        asked = Asked.of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
         if asked.plan is None or not asked.sealed_now(self.now.levels[party]):
             return b""
         held = self.now.held.get(party)
@@ -251,18 +258,20 @@ class VerticalRows:
         """The round's public key, as far as this party's answers need it."""
         return self.sealing.secret.public.encode(self.now.merging[party])
 
-    def _request(self, party: str, nodes: Nodes, sealed: bytes, together: int) -> m.AskSealedSums:
+    def _request(self, party: str, nodes: Nodes, sealed: Callable[[], bytes], together: int) -> m.AskSealedSums:
         level, moves = self.now.levels[party], self.now.moves[party]
         key = self._key(party) if level == 0 else b""
-        self.now.moves[party] = ()
-        return m.AskSealedSums(self.now.number, level, moves, m.NodeList(*nodes), key, sealed, together)
+        return m.AskSealedSums(self.now.number, level, moves, m.NodeList(*nodes), key, sealed(), together)
 
     def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
-        most_bytes = max((self._most_sums(step.plan) for step in steps.values()), default=0)
-        most_bytes += self.allowed.n_bytes(nodes)
+        if not steps:
+            return {}
+        most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
-        answers = self.group.ask({party: step.request for party, step in steps.items()}, kind, most_bytes)
+        requests = {party: step.request for party, step in steps.items()}
+        answers = self.group.ask_in_turn(requests, kind, most_bytes)
+        self.now.moves |= dict.fromkeys(steps, ())
         self.allowed.hear(nodes, answers)
         parts = {}
         for party, (_, plan, at) in steps.items():
@@ -326,7 +335,8 @@ class VerticalRows:
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """What becomes known here: the sides of all rows at the cuts of passive columns."""
-        left = [np.empty(int(part.sizes(cuts.nodes).sum()), np.bool_) for part in self.own.parts]
+        left: Sequence[NDArray[np.bool_]]
+        left = [np.repeat(cuts.missing_left, part.sizes(cuts.nodes)) for part in self.own.parts]
         asked: dict[str, NDArray[np.int64]] = {}
         theirs: dict[str, Cuts] = {}
         for owned in self.joint.owned:
@@ -338,8 +348,7 @@ class VerticalRows:
                 asked |= dict.fromkeys(self.joint.holders(owned), at)
                 theirs |= dict.fromkeys(self.joint.holders(owned), mine)
         told = self._told(theirs) if theirs else {}
-        self._fill(left, cuts, asked, theirs, told)
-        self._move(cuts, left)
+        left = self._moved(left, cuts, asked, theirs, told)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
         asking = asks(self._letter(self.now.depth))
         self.now.depth += 1
@@ -351,39 +360,33 @@ class VerticalRows:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
 
-    def _fill(
+    def _moved(
         self,
         left: Sequence[NDArray[np.bool_]],
         cuts: Cuts,
         asked: Mapping[str, NDArray[np.int64]],
         theirs: Mapping[str, Cuts],
         told: Mapping[str, list[NDArray[np.bool_]]],
-    ) -> None:
-        """Put what the owners of cuts told of their rows among all sides: rows that none of them has go by default."""
-        begun: set[tuple[str, ...]] = set()
-        for party, sides in told.items():
-            held, at = self.now.held.get(party), asked[party]
-            whole: Sequence[NDArray[np.bool_]] = sides
-            if held is not None:
-                before = [
-                    out[np.repeat(_among(at, cuts), part.sizes(cuts.nodes))]
-                    for out, part in zip(left, self.own.parts, strict=True)
-                ]
-                first = (sharing := self.joint.group_of(party)) not in begun
-                whole = held.spread(theirs[party].nodes, theirs[party].missing_left, sides, None if first else before)
-                begun |= {sharing} if sharing else set()
-            fill_sides(left, self.own.parts, cuts.nodes, at, whole)
+    ) -> Sequence[NDArray[np.bool_]]:
+        """All sides, with those that the owners of cuts told of their rows; of rows that none of them has as before."""
+        linked = [party for party in told if party in self.now.held]
+        for party in told.keys() - linked:
+            fill_sides(left, self.own.parts, cuts.nodes, asked[party], told[party])
+        rows = RowSides(self.own, cuts.nodes, left) if self.now.held else None
+        if rows is not None and linked:
+            for party in linked:
+                rows.put(self.now.held[party], theirs[party].nodes, told[party])
+            left = rows.of_all()
+        self._move(cuts, left, rows)
+        return left
 
-    def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]]) -> None:
+    def _move(self, cuts: Cuts, left: Sequence[NDArray[np.bool_]], rows: RowSides | None) -> None:
         """Each party will hear with the next request where its rows go; those of others it does not hear."""
-        whole = m.Moves(*cuts.nodes, cuts.child, np.packbits(np.concatenate(left), bitorder="little"))
+        every = cache(partial(_packed, left))
         for party in self.now.asked:
             held = self.now.held.get(party)
-            moves = whole
-            if held is not None:
-                sides = np.concatenate(held.divide(cuts.nodes, cuts.child, left))
-                moves = msgspec.structs.replace(whole, left=np.packbits(sides, bitorder="little"))
-            self.now.moves[party] = (*self.now.moves[party], moves)
+            sides = every() if held is None or rows is None else _packed(held.divide(cuts.nodes, cuts.child, rows))
+            self.now.moves[party] = (*self.now.moves[party], m.Moves(*cuts.nodes, cuts.child, sides))
 
     def _check_cuts(self, cuts: Cuts, sizes: Mapping[str, NDArray[np.int64]]) -> None:
         """Cuts of passive columns, by the rows that now are left and right of them, are what their owners said."""
@@ -453,11 +456,9 @@ def some_cuts(cuts: Cuts, at: NDArray[np.int64], first: int) -> Cuts:
     return Cuts(nodes, cuts.child[at], column, cuts.bin[at], cuts.missing_left[at], cuts.left_bins[at])
 
 
-def _among(at: NDArray[np.int64], cuts: Cuts) -> NDArray[np.bool_]:
-    """Which of the cuts these are."""
-    mine = np.zeros(len(cuts.column), np.bool_)
-    mine[at] = True
-    return mine
+def _packed(sides: Sequence[NDArray[np.bool_]]) -> NDArray[np.uint8]:
+    """All parts' sides as bits."""
+    return np.packbits(np.concatenate(sides), bitorder="little")
 
 
 def fill_sides(

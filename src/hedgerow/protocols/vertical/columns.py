@@ -306,12 +306,20 @@ class Asked(NamedTuple):
             n_trees = len(part.orders)
             among = shapes.Nodes(places, among.starts)
             tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
-        if not len(rows) and not begin.together:
-            return cls(None, tree, rows, among, once)
-        if not len(rows):  # a row that is in no node: a part of a total is given by everybody
+        plan = cls.plan_of(begin, part, nodes, once, merging)
+        if plan is not None and not len(rows):  # a row that is in no node: a part of a total is given by everybody
             tree, rows = np.zeros(1, np.int64), np.zeros(1, np.uint32)
-        plan = RowsPlan(
-            rows=len(rows),
+        return cls(plan, tree, rows, among, once)
+
+    @staticmethod
+    def plan_of(begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = ()) -> RowsPlan | None:
+        """How the rows of such a step are sealed."""
+        sizes = part.sizes(nodes)
+        n_rows = int(part.orders.size if once else sizes.sum())
+        if not n_rows and not begin.together:
+            return None
+        return RowsPlan(
+            rows=max(n_rows, 1),
             bounds=(begin.bound, begin.bound),
             groups=begin.groups,
             columns=begin.columns,
@@ -322,7 +330,6 @@ class Asked(NamedTuple):
             together=begin.together,
             merging=merging,
         )
-        return cls(plan, tree, rows, among, once)
 
     def sealed_now(self, level: int) -> bool:
         """Whether rows are sealed for this step, or were for the first of the tree."""

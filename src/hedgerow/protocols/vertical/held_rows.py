@@ -13,11 +13,14 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow.trees.local import Draw, LocalRows, Part, Sample, parts_of
 from hedgerow.trees.splits import Nodes
 
 Rows = NDArray[np.int64]
 Sides = NDArray[np.bool_]
+EVERY = np.empty(0, np.uint32)
+"""Rows that are the active party's own, by their numbers."""
 
 
 class LinkedRows(NamedTuple):
@@ -55,34 +58,43 @@ class HeldRows:
         if active.held_out is not None and linked.held_out is not None:
             held_out = _Numbered.of(linked.held_out, active.held_out)
         self.parts = parts_of(own, held_out, active.n_trees, draw, round_, active.threads)
-        self._numbers = [linked.own if part.sample is own else linked.held_out for part in self.parts]
+        numbers = [linked.own if part.sample is own else linked.held_out for part in self.parts]
+        self.numbers = [cast(Rows, each).astype(np.uint32) for each in numbers]
+        """Part by part, the active party's row that each of the party's is."""
 
-    def places(self, nodes: Nodes) -> list[NDArray[np.int64]]:
-        """Part by part, for each of the party's rows at these nodes its place among the active party's there."""
-        out = []
-        for theirs, numbers, own in zip(self.parts, self._numbers, self.active.parts, strict=True):
-            n_rows, rows = len(own.sample.every), own.rows(nodes)
-            place = np.empty(len(own.orders) * n_rows, np.int64)
-            place[np.repeat(nodes.tree, own.sizes(nodes)) * n_rows + rows] = np.arange(len(rows))
-            held = cast(Rows, numbers)[theirs.rows(nodes)]
-            out.append(place[np.repeat(nodes.tree, theirs.sizes(nodes)) * n_rows + held])
-        return out
-
-    def spread(
-        self, nodes: Nodes, default_left: Sides, told: Sequence[Sides], before: Sequence[Sides] | None = None
-    ) -> list[Sides]:
-        """Sides of all of the active party's rows at these nodes: as told; of others as before, or by default."""
-        out = [np.repeat(default_left, own.sizes(nodes)) for own in self.active.parts] if before is None else before
-        for left, places, sides in zip(out, self.places(nodes), told, strict=True):
-            left[places] = sides
-        return list(out)
-
-    def divide(self, nodes: Nodes, child: Rows, left: Sequence[Sides]) -> list[Sides]:
-        """Move the party's rows as the active party's go at these nodes, before these move; their sides."""
-        sides = [whole[places] for whole, places in zip(left, self.places(nodes), strict=True)]
+    def divide(self, nodes: Nodes, child: Rows, rows: "RowSides") -> list[Sides]:
+        """Move the party's rows as the active party's go at these nodes; their sides."""
+        sides = rows.of(self, nodes)
         for part, some in zip(self.parts, sides, strict=True):
             part.divide_by(nodes, child, some)
         return sides
+
+
+class RowSides:
+    """The side of each of the active party's rows at the nodes of a level, by its number."""
+
+    def __init__(self, active: LocalRows, nodes: Nodes, left: Sequence[Sides]) -> None:
+        """Before any of the active party's rows moves; sides are in the order of its rows."""
+        self.active, self.nodes = active, nodes
+        self._by_row = [np.empty((len(own.orders), len(own.sample.every)), np.bool_) for own in active.parts]
+        for own, sides, by_row in zip(active.parts, left, self._by_row, strict=True):
+            _native.put_sides(own.orders, own.spans, nodes, EVERY, sides, by_row, active.threads)
+
+    def put(self, held: HeldRows, nodes: Nodes, told: Sequence[Sides]) -> None:
+        """A party's rows at some of the nodes go as it told."""
+        for part, numbers, sides, by_row in zip(held.parts, held.numbers, told, self._by_row, strict=True):
+            _native.put_sides(part.orders, part.spans, nodes, numbers, sides, by_row, self.active.threads)
+
+    def of(self, held: HeldRows, nodes: Nodes) -> list[Sides]:
+        """The sides of a party's rows at these nodes, part by part, in the order of that party."""
+        every = zip(held.parts, held.numbers, self._by_row, strict=True)
+        threads = self.active.threads
+        return [_native.take_sides(part.orders, part.spans, nodes, own, by_row, threads) for part, own, by_row in every]
+
+    def of_all(self) -> list[Sides]:
+        """The sides of all of the active party's rows, part by part, in its order."""
+        parts, threads = zip(self.active.parts, self._by_row, strict=True), self.active.threads
+        return [_native.take_sides(own.orders, own.spans, self.nodes, EVERY, rows, threads) for own, rows in parts]
 
 
 def parts_at(held: HeldRows | None, active: LocalRows) -> Sequence[Part]:

@@ -265,7 +265,10 @@ class PassiveRows:
             now.public.read_rows(now.sealed_gradients, asked.plan),
             None if run.pads is None else run.pads(request),
         )
-        return now.public.group_sums(sealed, now.selection, asked.nodes, pads=pads).encode()
+        selection = now.selection
+        if not asked.once:  # the next step brings others; these may be large
+            now.sealed_gradients, now.selection = b"", None
+        return now.public.group_sums(sealed, selection, asked.nodes, pads=pads).encode()
 
     def sides(self, request: m.AskSides) -> m.Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""

@@ -106,17 +106,20 @@ class GrpcTransport:
         return answers, frozenset(frames) - answers.keys()
 
     def _ask(self, seats: list[Seat], frames: Mapping[str, bytes], most_bytes: int) -> list[Asked]:
-        hashes = {i: hashlib.sha256(frame).digest() for i, frame in {id(f): f for f in frames.values()}.items()}
+        """Send each party its frame as soon as it is made."""
         with self._reception.changed:
             if self._reception.farewell is not None:
                 raise ProtocolError("The transport was closed; nothing can be carried any more.")
             self._sequence += 1
-            asked = []
-            for seat in seats:
-                frame = frames[seat.name]
-                asked.append(seat.ask(Asked(self._sequence, frame, hashes[id(frame)], most_bytes)))
-            self._reception.to_say.notify_all()
-            return asked
+        asked: list[Asked] = []
+        frame, digest = b"", hashlib.sha256().digest()
+        for seat in seats:
+            before, frame = frame, frames[seat.name]
+            digest = digest if frame is before else hashlib.sha256(frame).digest()
+            with self._reception.changed:
+                asked.append(seat.ask(Asked(self._sequence, frame, digest, most_bytes)))
+                self._reception.to_say.notify_all()
+        return asked
 
     def _await(self, seats: list[Seat], deadline: float, end: float, enough: Callable[[Asked], bool]) -> None:
         """Until every request is far enough, or settled by a reason why it will never be."""
