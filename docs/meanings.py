@@ -147,6 +147,14 @@ RUN_FILE = {
         "levels": "a letter for each level of a tree, whose columns compete for splits there: `A` the active party's, "
         "`P` the passive parties', `J` all; vertical and hybrid runs. Nobody is asked at levels `A`. Without it, of a "
         "hybrid run `A` in the first half, or one more, and `J` in the others",
+        "separate": "of a hybrid run: below the first levels, the active party's, each passive party, or each group "
+        "that shares columns, has [subtrees of its own](../explanation/hybrid.md#separate-subtrees)",
+        "passive_cuts": "of a hybrid run, at levels `P`. best: those that reduce the loss most, from encrypted sums. "
+        "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of "
+        "rows only",
+        "depth_active": "of a hybrid run, with depth_passive: so many levels `A`, then so many `P`, instead of levels; "
+        "without max_depth their sum is the depth",
+        "depth_passive": "see depth_active",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
         "only",
         "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
@@ -209,11 +217,14 @@ RUN_FILE_LIMITS = {
     "privacy.party_share": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
     "privacy.levels": "letters `A`, `P` and `J`, as many as `max_depth`",
+    "privacy.depth_active": "a whole number from 0 to 30",
+    "privacy.depth_passive": "a whole number from 0 to 30",
     "privacy.local_trees": "a whole number from 0 to below `n_estimators`",
     "privacy.link_mbit": "a number above 0",
     "privacy.most_ids": "a whole number from 1 to 10,000,000",
     "privacy.opener": "name of a party",
     "privacy.hidden_rows": "true or false",
+    "privacy.separate": "true or false",
     "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
     "driver.address": "HOST:PORT",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asked import Prediction
-from federated import TINY, Federation, labels, params_of, two_class, values, vertical
+from federated import SMALL, TINY, Federation, labels, params_of, two_class, values, vertical
 from federated import scattered as scattered_tables
 from hedgerow.agreement.options import Paillier
 from hedgerow.agreement.plan import Goal, Plan
@@ -43,6 +43,7 @@ RUNS = {
     "hybrid": {"method": "hybrid"},
     "shared": {"method": "hybrid", "protection": "lattice", "shared": True},
     "shared, unencrypted": {"method": "hybrid", "shared": True},
+    "drawn": {"method": "hybrid", "passive_cuts": "random", "levels": "APP"},
 }
 MORE = {
     "encrypted by Paillier": {"protection": "paillier", "key_bits": 2048, "opener": "party2", "params": TINY},
@@ -56,6 +57,7 @@ MORE = {
     "nothing to cut": {**VERTICAL, "constant": "party3"},
     "other rows": {**VERTICAL, "align": "private", "scattered": True},
     "sealed, shared": {"method": "sealed, shared"},
+    "drawn and shared": {"method": "hybrid", "passive_cuts": "random", "levels": "APP", "shared": True},
     "sealed by Paillier": {"method": "sealed", "privacy": Paillier(2048), "rows": 3},
 }
 """Other ways to say the same messages."""
@@ -100,7 +102,7 @@ def run(**plan) -> Crossed:
     if method == "vertical":
         fed = _by_columns(**plan)
     elif method == "hybrid":
-        fed = _some_rows(**plan)
+        fed = some_rows(**plan)
     else:
         training, validation = partition.hold_out(two_class(5), 0.2)
         follow = plan.pop("follow", method is None)
@@ -157,17 +159,20 @@ def _linked(private) -> Crossed:
     return Crossed(calls, linkage.plan, None, linkage.heard)
 
 
-def _some_rows(**plan) -> Federation:
-    """Payments, and three banks that each have some of the accounts."""
+def some_rows(params=SMALL, other=False, **plan) -> Federation:
+    """Payments, and three banks that each have some of the accounts; with others' labels if `other`."""
     X, signal = values(300, 3)
     ids = np.array([f"account {i}" for i in np.random.default_rng(0).integers(0, 60, 300)])
-    own = Table.of(X, labels("two", signal), ids=ids, repeated_ids=True)
+    y = labels("two", signal)
+    own = Table.of(X, y[::-1] if other else y, ids=ids, repeated_ids=True)
     accounts = [f"account {i}" for i in range(50)]
     known, _ = values(50, 3, 1)
     names = [f"c{i}" for i in range(3)]
     banks = {f"bank{i}": Table.of(known[i::3], names=names, ids=accounts[i::3]) for i in range(3)}
     return Federation(
-        {"network": own, **banks}, **{"protection": "plain", "active": "network", "levels": "JJJ", **plan}
+        {"network": own, **banks},
+        params,
+        **{"method": "hybrid", "protection": "plain", "active": "network", "levels": "JJJ", **plan},
     )
 
 

@@ -98,3 +98,24 @@ def test_mistakes_are_told_in_one_sentence(case):
 def test_rows_of_a_node_are_not_counted():
     with pytest.raises(ParameterError, match="no passive party can count the rows"):
         model_of(Hybrid(PLAIN), min_child_rows=5).fit(parties())
+
+
+def test_depths_are_other_words_for_levels():
+    tables = parties()
+    said = [
+        model_of(Hybrid(PLAIN, **how)).fit(tables).model_
+        for how in ({"levels": "AAAP"}, {"depth_active": 3, "depth_passive": 1})
+    ]
+    assert said[0].forest == said[1].forest
+    with pytest.raises(ParameterError, match="are 3 levels together, and max_depth is 4; say max_depth = 3"):
+        model_of(Hybrid(PLAIN, depth_active=1, depth_passive=2)).fit(tables)
+
+
+def test_random_cuts_are_of_whole_gradients_and_another_forest():
+    tables = parties()
+    best, random = (
+        model_of(Hybrid(levels="AAPP", passive_cuts=cuts)).fit(tables).model_ for cuts in ("best", "random")
+    )
+    assert random.params.gradient_bits == 20
+    assert best.params.gradient_bits == 8
+    assert best.forest != random.forest

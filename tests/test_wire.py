@@ -63,7 +63,10 @@ def real_frames():
     shown_ids.link()
     found |= {one.kind: one for one in (*shown_ids.heard, *hidden_ids.heard)}
     found |= {
-        one.kind: one for one in run(method="hybrid", shared=True).heard if isinstance(one.message, m.ShareColumns)
+        one.kind: one
+        for options in ({"levels": "JJJ"}, {"levels": "APP", "passive_cuts": "random"})
+        for one in run(method="hybrid", shared=True, **options).heard
+        if isinstance(one.message, m.ShareColumns | m.AskDrawnSides)
     }
     return {one.kind: one for one in (*scored.heard, *asked.heard, *fed.heard)} | found
 

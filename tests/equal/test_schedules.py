@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from by_levels import by_levels
 from federated import Federation, labels, params_of, pooled_model, same, values
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError, ProtocolError
-from hedgerow.protocols.vertical.active import completed
-from hedgerow.trees.local import LocalRows
 from learnt import CASES
 
 OWN = 2
@@ -29,51 +28,19 @@ def scheduled(parties, params, levels, protection="plain", goal=None, **more):
     return Federation(parties, params, *([] if goal is None else [goal]), **options)
 
 
-@pytest.fixture
-def one_table(monkeypatch):
-    """Trains on one table by a schedule: columns that do not compete have all their rows in the last bin."""
-    real = {name: getattr(LocalRows, name) for name in ("histograms", "divide", "start_round")}
-    now = {"levels": "", "depth": 0}
-
-    def start_round(self, round_):
-        now["depth"] = 0
-        return real["start_round"](self, round_)
-
-    def divide(self, cuts):
-        now["depth"] += 1
-        return real["divide"](self, cuts)
-
-    def histograms(self, nodes):
-        out, bins = real["histograms"](self, nodes), np.diff(self.own.matrix.offsets.astype(np.int64))
-        letter = now["levels"][now["depth"]]
-        cut = int(bins[:OWN].sum())
-        if letter == "P":
-            out[:, :cut] = completed(None, bins[:OWN], out[:, -1])
-        if letter == "A":
-            out[:, cut:-1] = completed(None, bins[OWN:], out[:, -1])
-        return out
-
-    def train(table, params, levels, *goal):
-        now["levels"] = levels
-        same_above = property(lambda _: now["depth"] > 0 and levels[now["depth"]] == levels[now["depth"] - 1])
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(LocalRows, "subtracts", same_above)
-            for name, new in {"histograms": histograms, "divide": divide, "start_round": start_round}.items():
-                patch.setattr(LocalRows, name, new)
-            return pooled_model(table, params, *goal)
-
-    return train
+def one_table(table, params, levels, *goal):
+    return by_levels(table, params, levels, OWN, *goal)
 
 
 @pytest.mark.parametrize("levels", ["AAJJ", "AAPP", "PPAA", "AJAJ", "JAPJ", "APJA"])
-def test_the_forest_is_that_of_one_table_by_the_same_schedule(one_table, levels):
+def test_the_forest_is_that_of_one_table_by_the_same_schedule(levels):
     table, parties = tables()
     params = params_of(max_depth=4)
     assert same(scheduled(parties, params, levels).whole(), one_table(table, params, levels))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_kind_of_model_has_schedules(one_table, case):
+def test_every_kind_of_model_has_schedules(case):
     from hedgerow.agreement.plan import Goal
 
     kind, goal, params = CASES[case]
@@ -120,7 +87,7 @@ def test_nobody_is_asked_at_levels_of_the_active_party():
     assert len(fed.of("AskSides")) <= 3 * 2 * n_passive
 
 
-def test_rows_with_too_few_children_are_refused_as_without_a_schedule(one_table):
+def test_rows_with_too_few_children_are_refused_as_without_a_schedule():
     table, parties = tables()
     params = params_of(max_depth=3, min_child_rows=8)
     assert same(scheduled(parties, params, "AJJ").whole(), one_table(table, params, "AJJ"))

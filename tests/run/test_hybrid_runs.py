@@ -17,6 +17,7 @@ from hedgerow.run.forecast.cost import Shape, cost
 from hedgerow.run.forecast.disclosures import leaks, sights, used
 from hedgerow.run.simulation import run_file
 from hedgerow.run.simulation.parties import members
+from hedgerow.run.simulation.predict import predict_parties
 from hedgerow.storage.audit import verify
 from hybrid_files import BANKS, PLAIN, RUN, parties_of, payments, rewritten
 
@@ -387,3 +388,119 @@ def test_shared_is_for_hybrid_runs(tmp_path):
     text = WHOLE.replace('method = "hybrid"', 'method = "vertical"') + "[privacy]\nshared = true\n"
     with pytest.raises(ParameterError, match="shared does not go with method vertical"):
         read(tmp_path, text)
+
+
+# Random cuts, and depths
+
+
+RANDOM = '[privacy]\npassive_cuts = "random"\n'
+
+
+def test_with_random_cuts_the_later_half_is_the_passive_parties_and_gradients_have_all_their_bits(tmp_path):
+    run = read(tmp_path, WHOLE + RANDOM)
+    assert (run.method.levels, run.method.draws_cuts, run.params.gradient_bits) == ("AAPP", True, 20)
+    assert read(tmp_path, WHOLE).params.gradient_bits == 8
+
+
+def test_depths_are_other_words_for_levels_and_set_the_depth(tmp_path):
+    depths = "[privacy]\ndepth_active = 3\ndepth_passive = 2\n"
+    run = read(tmp_path, WHOLE.replace("max_depth = 4\n", "") + depths)
+    assert (run.method.levels, run.params.max_depth) == ("AAAPP", 5)
+    assert (run.method.depth_active, run.method.depth_passive) == (None, None)
+    assert read(tmp_path, WHOLE.replace("max_depth = 4", "max_depth = 5") + depths).method == run.method
+
+
+DEPTHS = {
+    "another depth": ("depth_active = 5\ndepth_passive = 2\n", "are 7 levels together, and max_depth is 4"),
+    "levels too": ('levels = "AAPP"\ndepth_active = 2\ndepth_passive = 2\n', "levels says what depth_active and"),
+    "one alone": ("depth_active = 2\n", "depth_active and depth_passive go together"),
+    "no level": ("depth_active = 0\ndepth_passive = 0\n", "of which one is above 0"),
+    "joint levels": ('levels = "AAJJ"\npassive_cuts = "random"\n', "none can have the letter J"),
+    "another word": ('passive_cuts = "blind"\n', "[privacy] passive_cuts must be one of best, random"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DEPTHS)
+def test_depths_and_cuts_that_cannot_be_are_refused_in_one_sentence(tmp_path, case):
+    more, sentence = DEPTHS[case]
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, WHOLE + "[privacy]\n" + more)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ['passive_cuts = "random"', "depth_active = 2", "depth_passive = 2"])
+@pytest.mark.parametrize("method", ["vertical", "horizontal"])
+def test_they_are_for_hybrid_runs(tmp_path, key, method):
+    text = WHOLE.replace('method = "hybrid"', f'method = "{method}"') + f"[privacy]\n{key}\n"
+    if method == "horizontal":
+        text = text.replace('active = "network"\n', "")
+    with pytest.raises(ParameterError, match=key.split(maxsplit=1)[0] + " is for method hybrid"):
+        read(tmp_path, text)
+
+
+def test_a_run_with_random_cuts_says_what_it_will_show_and_cost(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + RANDOM)
+    plan = run.plan(members(run.names)[0])
+    kinds = {kind.__name__ for kind in used(plan)}
+    assert "AskDrawnSides" in kinds
+    assert not kinds & {"AskSealedSums", "SealedSums", "AskSides"}
+    said_of = " ".join(leaks(plan))
+    assert "No gradient leaves the active party" in said_of
+    assert "learns the sums" not in said_of
+    assert {line.message for line in sights(plan)} >= {"AskDrawnSides", "Sides"}
+
+
+def test_a_run_with_random_cuts_costs_what_was_foretold(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + RANDOM)
+    plan = run.plan(members(run.names)[0])
+    foretold = cost(plan, Shape.by_columns(party_tables(run).training, plan))
+    trained(tmp_path, WHOLE + RANDOM, folder=tmp_path / "run")
+    told = json.loads((tmp_path / "run" / "manifest.json").read_text())["messages"]
+    crossed = {}
+    for row in told:
+        crossed[row["type"]] = crossed.get(row["type"], 0) + row["messages"] / len(BANKS)
+    lines = {line.message: line for line in foretold.lines}
+    assert lines["AskDrawnSides"].times == pytest.approx(crossed["AskDrawnSides"], rel=0.3)
+    assert "AskSealedSums" not in lines
+
+
+# Subtrees of single parties
+
+
+SEPARATE = "separate = true\nshared = false\n"
+
+
+def test_a_run_with_separate_subtrees_is_measured_kept_and_predicted_as_in_one_table(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + PLAIN + SEPARATE)
+    outcome = trained(tmp_path, WHOLE + PLAIN + SEPARATE, folder=tmp_path / "run")
+    assert outcome is not None
+    model = load_model(tmp_path / "run" / "model.json")
+    assert model.ownership.units == tuple((bank,) for bank in BANKS)
+    tables = party_tables(run).training
+    whole = together(run, tables, model.columns)
+    assert np.array_equal(predict_parties(model, tables), model.leaves(whole))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ('levels = "AAAA"\n', "some levels need the letter P or J"),
+        ('on_loss = "continue"\n', "subtrees of all passive parties"),
+        ("local_trees = 1\n", "subtrees of all passive parties"),
+    ],
+)
+def test_what_does_not_go_with_separate_subtrees_is_refused(tmp_path, more, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        read(tmp_path, WHOLE + PLAIN + SEPARATE + more)
+
+
+def test_separate_subtrees_are_forecast_and_said(tmp_path):
+    payments(tmp_path)
+    run = read(tmp_path, WHOLE + PLAIN + SEPARATE)
+    plan = run.plan(members(run.names)[0])
+    assert plan.schedule == "AADDJJ"
+    assert cost(plan, Shape.by_columns(party_tables(run).training, plan)).total > 0
+    assert "Trees depend on who holds a row" in " ".join(leaks(plan))

@@ -128,7 +128,7 @@ def wrong_receivers(seen, number, to):
 
 
 def wrong_owner(seen, name, request):
-    if isinstance(request, m.AskSides):
+    if isinstance(request, m.AskSides | m.AskDrawnSides):
         cuts = request.cuts
         owner = (seen.plan.group_of(name) or (name,))[0]
         own = seen.owners[seen.model.forest.roots[request.round + cuts.tree] + cuts.node] == owner

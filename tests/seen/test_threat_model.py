@@ -31,6 +31,7 @@ ROWS = {
     ALIGNED: [],
     "linkage of rows": ["linked", "linked by ids that are shown"],
     "hybrid, shared columns": ["shared", "shared, unencrypted"],
+    "hybrid, random cuts": ["drawn"],
     "names of columns": ["private names"],
 }
 """The rows of the table, and the runs that show them."""
@@ -40,6 +41,7 @@ REFERRED = {
     "names of columns": [ALIGNED, "horizontal, masked"],
     "vertical": [ALIGNED],
     "hybrid, shared columns": ["linkage of rows"],
+    "hybrid, random cuts": ["linkage of rows"],
     "vertical, hidden rows": [ALIGNED],
 }
 """Rows that a row speaks of, or whose messages a run of it has, too."""

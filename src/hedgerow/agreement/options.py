@@ -33,6 +33,11 @@ Columns = Literal["shared", "all"]
 ColumnNames = Literal["open", "private"]
 Align = Literal["given", "private"]
 OnLoss = Literal["wait", "continue"]
+PassiveCuts = Literal["best", "random"]
+MOST_UNITS = 255
+"""Passive parties, or groups of them, with subtrees of their own: categories that a column can have."""
+DEALING = "D"
+"""The letter of levels that deal rows to these; a plan's schedule has it, and nobody writes it."""
 Order = Literal["bagging", "sequential"]
 PREDICT = "predict"
 SEALED = "predict-sealed"
@@ -122,6 +127,13 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         """Passive parties that share their columns, group by group."""
         return ()
 
+    def units(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Passive parties with subtrees of their own: groups that share columns, and others alone."""
+        if not self.separates:
+            return ()
+        groups = self.groups(passive)
+        return tuple(dict.fromkeys(next((g for g in groups if name in g), (name,)) for name in passive))
+
     @property
     def shows_ids(self) -> bool:
         """Whether the active party shows its ids to those that it is linked with."""
@@ -131,6 +143,16 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def levels(self) -> str:
         """A letter for each level of a tree, whose columns compete there (A active, P passive, J both); empty: all."""
         return ""
+
+    @property
+    def separates(self) -> bool:
+        """Whether passive parties have subtrees of their own for the rows that they hold."""
+        return False
+
+    @property
+    def draws_cuts(self) -> bool:
+        """Whether cuts of passive columns are drawn by a hash, without a look at labels, so that nothing is summed."""
+        return False
 
     @property
     def hidden_rows(self) -> bool:
@@ -421,11 +443,42 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     total of their sums is ever opened; that takes three of them, or `allow_two`, because the active party together with
     all but one reads the sums of the last. `shared` says who does: True, all; False, nobody; or groups of names. None:
     in one process those whose columns have the same names, else all where there are three passive parties.
+
+    With `passive_cuts="random"` cuts at the passive parties' levels are drawn by a public hash: these parties tell
+    sides of rows, and nothing that comes from gradients is sealed or summed. `depth_active=5, depth_passive=2` is
+    another way to say `levels="AAAAAPP"`. With `separate`, below the levels of the active party each passive party, or
+    each group that shares columns, has subtrees of its own for the rows that it holds, as in the HybridTree paper.
     """
 
     align: Align | None = "private"
     shared: bool | tuple[tuple[str, ...], ...] | None = None
     allow_two: bool = False
+    passive_cuts: PassiveCuts = "best"
+    depth_active: int | None = None
+    depth_passive: int | None = None
+    separate: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_words(self, allow_two=(True, False), separate=(True, False), passive_cuts=get_args(PassiveCuts))
+        if self.draws_cuts and "J" in self.levels:
+            raise ParameterError(
+                'With passive_cuts = "random" no cuts compete at a level, so none can have the letter J; use A and P, '
+                'like "AAAPP".'
+            )
+        if (self.depth_active, self.depth_passive) != (None, None):
+            self._check_depths()
+
+    def _check_depths(self) -> None:
+        """Both are said, or none, and not the same with other words."""
+        depths = (self.depth_active, self.depth_passive)
+        if any(type(depth) is not int or depth < 0 for depth in depths) or not any(depths):
+            raise ParameterError(
+                "depth_active and depth_passive go together, whole numbers of levels of which one is above 0; they are "
+                f"{self.depth_active!r} and {self.depth_passive!r}."
+            )
+        if self.levels:
+            raise ParameterError("levels says what depth_active and depth_passive say; leave one of them out.")
 
     @property
     def aligns(self) -> bool:
@@ -458,7 +511,31 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         if self.levels:
             return self
         passive = max(1, max_depth // 2)
-        return msgspec.structs.replace(self, levels="A" * (max_depth - passive) + "J" * passive)
+        if self.depth is None:
+            levels = "A" * (max_depth - passive) + ("P" if self.draws_cuts else "J") * passive
+        elif self.depth == max_depth:
+            levels = "A" * (self.depth_active or 0) + "P" * (self.depth_passive or 0)
+        else:
+            raise ParameterError(
+                f"depth_active and depth_passive are {self.depth} levels together, and max_depth is {max_depth}; say "
+                f"max_depth = {self.depth}."
+            )
+        return msgspec.structs.replace(self, levels=levels, depth_active=None, depth_passive=None)
+
+    @property
+    def depth(self) -> int | None:
+        """The levels of a tree, where `depth_active` and `depth_passive` say how many there are."""
+        return None if self.depth_active is None else self.depth_active + (self.depth_passive or 0)
+
+    @property
+    def separates(self) -> bool:
+        """As `separate` says."""
+        return self.separate
+
+    @property
+    def draws_cuts(self) -> bool:
+        """As `passive_cuts` says."""
+        return self.passive_cuts == "random"
 
     def sharing(self, alike: Sequence[Sequence[str]]) -> "Hybrid":
         """The same where it is said who shares columns: unless it was, each of these groups that is large enough."""
@@ -478,8 +555,31 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
                 "In a hybrid run no passive party can count the rows of a node that it lacks; use min_child_rows = 1."
             )
         super().check(plan)
+        if self.draws_cuts and not self.levels:
+            raise ParameterError('The plan of a run with passive_cuts = "random" says whose each level is; set levels.')
         if self.shared:
             self._check_shared(plan.answering)
+        if self.separate:
+            self._check_separate(plan)
+
+    def _check_separate(self, plan: "Plan") -> None:
+        if not set(self.levels) - {"A"}:
+            raise ParameterError('With separate some levels need the letter P or J, like levels = "AAAPP".')
+        if self.goes_on or self.party_share < 1 or self.local_trees:
+            raise ParameterError(
+                "With separate every tree has subtrees of all passive parties; use party_share = 1, local_trees = 0 "
+                'and on_loss = "wait".'
+            )
+        if plan.params.monotone_constraints:
+            raise ParameterError(
+                "With separate it also matters who holds a row, so no column's effect is monotone over all rows; leave "
+                "out monotone_constraints."
+            )
+        if len(plan.units) > MOST_UNITS:
+            raise ParameterError(
+                f"{len(plan.units)} passive parties cannot have subtrees of their own; with separate at most "
+                f"{MOST_UNITS} can."
+            )
 
     def _check_shared(self, passive: Sequence[str]) -> None:
         names = [name for group in self.groups(passive) for name in group]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from hedgerow.agreement.options import Horizontal, Hybrid, Prediction, SealedPrediction, Vertical, WholeTrees
+from hedgerow.agreement.options import DEALING, Horizontal, Hybrid, Prediction, SealedPrediction, Vertical, WholeTrees
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.trees.losses import LossName
 from hedgerow.trees.params import TreeParams
@@ -125,6 +125,23 @@ class Plan:
     def group_of(self, party: str) -> tuple[str, ...]:
         """Those that a party shares its columns with, itself among them; nobody, if it has columns of its own."""
         return next((group for group in self.groups if party in group), ())
+
+    @cached_property
+    def units(self) -> tuple[tuple[str, ...], ...]:
+        """Passive parties with subtrees of their own for the rows that they hold: groups that share columns, or one."""
+        return self.method.units(self.answering)
+
+    @cached_property
+    def once(self) -> tuple[tuple[str, ...], ...]:
+        """Passive parties of which one is asked for each row, however many hold it, group by group."""
+        return (self.answering,) if self.units else self.groups
+
+    @cached_property
+    def schedule(self) -> str:
+        """The letters of all levels, those included that deal rows to units, before the first that asks somebody."""
+        letters = self.method.levels
+        first = next((depth for depth, letter in enumerate(letters) if letter != "A"), len(letters))
+        return letters[:first] + DEALING * len(self.units).bit_length() * bool(self.units) + letters[first:]
 
     def drawn(self, present: int) -> int:
         """How many of the present parties take part in a tree."""

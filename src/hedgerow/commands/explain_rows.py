@@ -19,6 +19,11 @@ FIRST_ROWS, MOST_ROWS = 5, 100
 def rows_of(model: Model, data: str, roles: Roles, rows: str | None) -> tuple[Table, list[str]]:
     """The rows that are asked for, and what each is called: its id, or its number."""
     own, columns = model.ownership, model.columns
+    if own is not None and own.units:
+        raise ModelError(
+            "The trees of this model depend on who holds a row, which no table tells; its rows cannot be explained, "
+            "leave out --data."
+        )
     if own is not None and not own.whole:
         columns = columns[slice(*own.span(own.active))]
     if not columns:

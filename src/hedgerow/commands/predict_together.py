@@ -13,7 +13,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
 from hedgerow.model.model import Model
-from hedgerow.model.part import ownership_of, part_of
+from hedgerow.model.part import told_columns
 from hedgerow.report.tree_text import plain
 from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.real import predict as real_predict
@@ -70,7 +70,7 @@ def parties_of(
 def own_rows(model: Model, data: str, roles: Roles, parties: Parties) -> Table:
     """The active party's rows: its own columns of the model, in their order."""
     roles = replace(written_as(parties.run, roles), repeated_ids=parties.run.method.links)
-    return read_like(data, part_of(model, ownership_of(model).active).columns, roles)
+    return read_like(data, told_columns(model), roles)
 
 
 def written_as(run: RunFile, roles: Roles) -> Roles:

@@ -621,6 +621,18 @@ class Sides(Answer, frozen=True, tag=16):
     left: Annotated[U8, clear("a bit for every row at the nodes that are cut")]
 
 
+@message(by=ACTIVE, to=OWNER)
+class AskDrawnSides(Request, frozen=True, tag=85):
+    """Move the rows, then tell which go left at cuts that a public hash has drawn. Answered by `Sides`."""
+
+    round: Annotated[int, clear("which round of trees")]
+    level: Annotated[int, clear("which level of the trees")]
+    moves: Annotated[
+        tuple[Moves, ...], clear("which rows share a node: sides of all rows at the cuts of the levels before")
+    ]
+    cuts: Annotated[CutList, clear("cuts of the party's own columns, by number, that a hash of the node has drawn")]
+
+
 # Vertical with hidden rows: no node is ever named, see `protocols.vertical.hidden_active`.
 
 

@@ -6,13 +6,15 @@ and no exchange, spreads rows evenly, and stays the same for all other rows when
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.errors import ParameterError
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, ParameterError
 
 NOBODY = -1
 """Stands for a party where no party holds the row."""
@@ -45,3 +47,19 @@ def holder_of(keys: NDArray[np.uint64], held: Mapping[str, NDArray[np.bool_]]) -
         taken = (holder[rows] == NOBODY) | (own < least[rows])
         holder[rows[taken]], least[rows[taken]] = names.index(name), own[taken]
     return holder
+
+
+HOLDER = "(holder)"
+"""The column that says which unit, a party or several with the same columns, a row belongs to; missing: none."""
+Units = Sequence[Sequence[str]]
+
+
+def with_holder(table: Table, units: Units, holder: NDArray[np.intp]) -> Table:
+    """The table with the number of each row's unit in a column behind all others."""
+    if HOLDER in table.names:
+        raise DataError(f"The active party has a column {HOLDER!r}, which is kept for who holds a row; rename it.")
+    column = Column(HOLDER, "categorical", tuple(", ".join(unit) for unit in units))
+    if not isinstance(table.values, np.ndarray):
+        raise DataError("Subtrees of single parties need a dense table of the active party's; make it dense.")
+    codes = np.where(holder == NOBODY, np.nan, holder).astype(np.float32)
+    return replace(table, columns=(*table.columns, column), values=np.column_stack([table.values, codes]))

@@ -47,7 +47,8 @@ def fit_over_parties(
 
 def _encrypted(federation: Any) -> bool:
     """Whether gradients leave the active party, and encrypted."""
-    return isinstance(federation, Vertical) and not isinstance(federation.privacy, NoPrivacy)
+    hidden = isinstance(federation, Vertical) and not isinstance(federation.privacy, NoPrivacy)
+    return hidden and not federation.draws_cuts
 
 
 def _weighted(tables: Mapping[str, Table], task: Mapping[str, Any]) -> bool:

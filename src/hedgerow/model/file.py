@@ -91,8 +91,8 @@ def encoded(model: Model) -> bytes:
 
 
 def _ownership(own: Ownership) -> dict[str, Any]:
-    """As it was written before parties could have the same columns, where none have."""
-    return {name: value for name, value in asdict(own).items() if value or name != "groups"}
+    """As it was written before parties could have the same columns or subtrees of their own, where none have."""
+    return {name: value for name, value in asdict(own).items() if value or name not in ("groups", "units")}
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -184,6 +184,9 @@ def _check_ownership(model: Model) -> None:
     if own.active not in own.parties or len(set(own.parties)) != len(own.parties):
         raise ModelError("its parties are not as they can be")
     if any(len(group) < 2 or group[0] not in alone for group in own.groups):
+        raise ModelError("its parties are not as they can be")
+    dealt, passive = sorted(name for unit in own.units for name in unit), sorted({*own.parties} - {own.active})
+    if own.units and (dealt != passive or not dict(own.columns).get(own.active)):
         raise ModelError("its parties are not as they can be")
     if min(numbers) < 0 or sum(numbers) != len(model.columns):
         raise ModelError("the columns of its parties are not those of the model")

@@ -34,6 +34,9 @@ class Ownership:
     """Whether the thresholds of all parties are in the model, as where all of them live in one process."""
     groups: tuple[tuple[str, ...], ...] = ()
     """Passive parties of a hybrid model that have the same columns for rows of their own; the first is in `columns`."""
+    units: tuple[tuple[str, ...], ...] = ()
+    """Passive parties with subtrees of their own for the rows that they hold: the active party's last column says whose
+    a row is."""
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -189,6 +189,13 @@ def part_of(model: Model, party: str) -> Part:
     return Part(own.model, party, first, model.columns[first:last], *cuts, after=ends_below(forest, at)[at])
 
 
+def told_columns(model: Model) -> tuple[Column, ...]:
+    """The active party's columns that are in its own table: who holds a row, the other parties tell."""
+    own = ownership_of(model)
+    first, last = own.span(own.active)
+    return model.columns[first : last - bool(own.units)]
+
+
 def active_part_of(model: Model) -> Model:
     """What the active party alone would have of a whole model: the others' columns by number, without thresholds."""
     own, forest = ownership_of(model), model.forest

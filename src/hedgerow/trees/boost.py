@@ -124,13 +124,22 @@ def _round(
     grown = grow(rows, n_trees, round_, growth)
     sums, units = _leaf_sums(rows, grown, scales)
     rate = 1.0 if params.average else params.learning_rate
-    values = (growth.rules.values(sums, units, grown.leaf_bounds) * rate).astype(np.float32)
+    values = (_leaf_values(growth, grown, sums, units) * rate).astype(np.float32)
     covers = np.asarray(sums[:, 1] * units[1], np.float64)
     trees = Forest.of_round(grown, values, covers, growth.grid, scales.narrow[1])
     if before_values is not None:
         before_values(trees)
     rows.finish_round(grown.leaves, values)
     return trees
+
+
+def _leaf_values(
+    growth: Growth, grown: Grown, sums: NDArray[np.int64], units: tuple[float, float]
+) -> NDArray[np.float64]:
+    """The best values of the leaves; where cuts are given, a leaf without rows has that of the node above."""
+    if growth.given is not None and not sums.any(axis=1).all():
+        sums = np.where(sums.any(axis=1, keepdims=True), sums, grown.sums_above(sums))
+    return growth.rules.values(sums, units, grown.leaf_bounds)
 
 
 def _leaf_sums(rows: Rows, grown: Grown, scales: Scales) -> tuple[NDArray[np.int64], tuple[float, float]]:

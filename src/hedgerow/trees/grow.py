@@ -3,11 +3,15 @@
 The grower never sees a row. It asks a `Rows` for histograms and tells it where to divide; whether the rows lie here, in
 ten hospitals, or half here and half at a bank is the business of that `Rows`. Of two siblings only the
 smaller (by rows, or by hessians where rows are not counted) is asked for; the other is the parent less it.
+
+At levels whose cuts are given (`drawn_cuts`) nothing is searched for: what a cut is worth follows from the rows' sums
+where they are known anyway. A node without rows is not cut there, and a leaf without any has the value of the
+node above.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +19,12 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.trees import splits
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.drawn_cuts import GivenCuts
 from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import Cuts, Nodes, Rules, Slabs, Worth
+
+Sizes = NDArray[np.int64] | None
+"""Rows of the children of each cut, left and right, where it costs nothing to know them."""
 
 
 class Summed(Protocol):
@@ -59,8 +67,11 @@ class Rows(Protocol):
         only if a rule needs them (`min_child_rows` above 1).
         """
 
-    def divide(self, cuts: Cuts) -> NDArray[np.int64] | None:
+    def divide(self, cuts: Cuts) -> Sizes:
         """Move rows to the children of these nodes; returns their sizes (left, right) where it costs nothing."""
+
+    def node_sums(self, nodes: Nodes) -> NDArray[np.int64] | None:
+        """Sums of narrow (gradient, hessian) of each node, where they cost nothing; asked below cuts that are given."""
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Sums of wide (gradient, hessian) of each leaf."""
@@ -81,6 +92,8 @@ class Growth:
     columns: ColumnSampler
     max_depth: int
     threads: int
+    given: GivenCuts | None = None
+    """Cuts that are not searched for, where there are such."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +109,24 @@ class Grown:
 
     def known_sums(self) -> NDArray[np.int64]:
         """Narrow sums of the leaves, known from the cuts above them (0 for a root that was not cut)."""
-        places = np.zeros((int(self.leaves.tree.max()) + 1, int(self.leaves.node.max()) + 1, 2), np.int64)
+        places = self._places()
         for side, sums in enumerate((self.worth.left, self.worth.right)):
-            child = self.cuts.child + side
-            inside = child < places.shape[1]
-            places[self.cuts.nodes.tree[inside], child[inside]] = sums[inside]
+            places[self.cuts.nodes.tree, self.cuts.child + side] = sums
         return places[self.leaves.tree, self.leaves.node]
+
+    def sums_above(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What all leaves below the node above each leaf have together (0 for a root that was not cut)."""
+        below, above = self._places(), self._places()
+        below[self.leaves.tree, self.leaves.node] = sums
+        for tree, node, child in reversed(list(zip(*self.cuts.nodes, self.cuts.child, strict=True))):
+            below[tree, node] = below[tree, child] + below[tree, child + 1]
+            above[tree, child : child + 2] = below[tree, node]
+        return above[self.leaves.tree, self.leaves.node]
+
+    def _places(self) -> NDArray[np.int64]:
+        """Room for a pair of every node."""
+        last = max(int(self.leaves.node.max()), int(self.cuts.child.max(initial=0)) + 1)
+        return np.zeros((int(self.leaves.tree.max()) + 1, last + 1, 2), np.int64)
 
 
 LARGEST_LEVEL = 1 << 29
@@ -120,6 +145,25 @@ class _Frontier:
         self.nodes = Nodes(np.arange(n_trees), np.zeros(n_trees, np.int64))
         self.bounds = np.tile([-np.inf, np.inf], (n_trees, 1)) if constrained else np.empty((0, 2))
         self.slabs = _no_slabs()
+        self.empty = np.zeros(n_trees, np.bool_)
+        """Which are known to have no rows."""
+
+    def given(
+        self, growth: Growth, round_: int, depth: int, sizes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Cuts] | None:
+        """The cuts of nodes with rows, where they are given; counts their children in `sizes`."""
+        if growth.given is None:
+            return None
+        full = np.flatnonzero(~self.empty)
+        found = growth.given.at(round_, depth, self.nodes.at(full))
+        if found is None:
+            return None
+        cut, places = full[found.which], found.places
+        nodes = self.nodes.at(cut)
+        self.slabs = _no_slabs()  # no sums of these nodes were asked for
+        child = splits.children_of(nodes.tree, sizes)
+        sizes += 2 * np.bincount(nodes.tree, minlength=len(sizes))
+        return cut, Cuts(nodes, child, *places)
 
     def best(
         self, rows: Rows, growth: Growth, round_: int, sizes: NDArray[np.int64], smaller: NDArray[np.int64] | None
@@ -159,13 +203,14 @@ class _Frontier:
             _put(counts, places, rows.counts(self.nodes))
         self.slabs = Slabs(arrays, counts, places)
 
-    def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth) -> None:
+    def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth, sizes: Sizes) -> None:
         """Go on with the children; until they are asked for, histograms stay their parents'."""
         if len(self.bounds):
             self.bounds = _child_bounds(rules, cuts, worth, self.bounds[cut])
-        children = np.repeat(cuts.child, 2)
-        children[1::2] += 1
-        self.nodes = Nodes(np.repeat(cuts.nodes.tree, 2), children)
+        self.nodes = _children(cuts)
+        self.empty = np.zeros(len(self.nodes.tree), np.bool_)
+        if sizes is not None:
+            self.empty |= sizes.reshape(-1) == 0
         if self.slabs.arrays:
             self.slabs = self.slabs._replace(places=self.slabs.places[cut])
 
@@ -202,6 +247,40 @@ def _best(
     return found
 
 
+class _Level(NamedTuple):
+    """The cuts of a level: which nodes of it, what they are worth, and how many rows went either way."""
+
+    cut: NDArray[np.int64]
+    cuts: Cuts
+    worth: Worth
+    sizes: Sizes
+
+
+def _cut(
+    frontier: _Frontier,
+    rows: Rows,
+    growth: Growth,
+    round_: int,
+    depth: int,
+    sizes: NDArray[np.int64],
+    smaller: NDArray[np.int64] | None,
+) -> _Level:
+    """Divide the rows of a level by cuts that are given, or by the best."""
+    given = frontier.given(growth, round_, depth, sizes)
+    if given is None:
+        cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
+        return _Level(cut, cuts, worth, rows.divide(cuts) if len(cut) else None)
+    cut, cuts = given
+    child_sizes = rows.divide(cuts) if len(cut) else None
+    sums = rows.node_sums(_children(cuts)) if len(cut) else None
+    return _Level(cut, cuts, growth.rules.worth(sums, len(cut)), child_sizes)
+
+
+def _children(cuts: Cuts) -> Nodes:
+    """Left and right child of each in turn."""
+    return Nodes(np.repeat(cuts.nodes.tree, 2), np.stack([cuts.child, cuts.child + 1], axis=1).reshape(-1))
+
+
 def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
     """Grow `n_trees` trees together, level by level."""
     constrained = len(growth.rules.monotone) > 0
@@ -213,24 +292,25 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
     bounds: list[NDArray[np.float64]] = []
     smaller: NDArray[np.int64] | None = None
     closed = False
-    for _ in range(growth.max_depth):
+    for depth in range(growth.max_depth):
         if not len(frontier.nodes.tree):
             break
         try:
-            cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
+            cut, cuts, worth, child_sizes = _cut(frontier, rows, growth, round_, depth, sizes, smaller)
         except NoMoreSums:
             closed = True
             break
+        if growth.given is not None:
+            growth.given.follow(cuts)
         all_cuts.append(cuts)
         all_worth.append(worth)
         rest = np.ones(len(frontier.nodes.tree), np.bool_)
         rest[cut] = False
         leaves.append(frontier.nodes.at(rest))
         bounds.append(frontier.bounds[rest] if constrained else frontier.bounds)
-        child_sizes = rows.divide(cuts) if len(cut) else None
         left, right = (worth.left[:, 1], worth.right[:, 1]) if child_sizes is None else child_sizes.T
         smaller = 2 * np.arange(len(cut)) + (right < left)
-        frontier.descend(growth.rules, cut, cuts, worth)
+        frontier.descend(growth.rules, cut, cuts, worth, child_sizes)
     leaves.append(frontier.nodes)
     bounds.append(frontier.bounds)
     leaf_bounds = np.concatenate(bounds) if constrained else None

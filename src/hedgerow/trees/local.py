@@ -272,6 +272,11 @@ class LocalRows:
         sizes = [part.divide(cuts) for part in self.parts]
         return sizes[0]
 
+    def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Narrow sums of the rows that count."""
+        counted, narrow = self.parts[0], _native.narrow(self.pairs, self.settings.scales.bits)
+        return _native.leaf_sums(narrow, counted.orders, counted.spans, nodes, self.threads)
+
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Wide sums of the rows that count."""
         counted = self.parts[0]

@@ -10,17 +10,20 @@ from hedgerow import _native
 from hedgerow.trees.splits import Nodes
 
 ROWS, TREE_COLUMNS, NODE_COLUMNS = 1, 2, 3
+CUTS = 7
+"""Of cuts that are drawn; `data.partition`, `data.hybrid_rows` and `session.participants` have those between."""
 
 _ALL = np.empty((0, 0), np.bool_)
 
 
-def _stream(purpose: int, round_: int, tree: int = 0) -> int:
+def stream(purpose: int, round_: int, tree: int = 0) -> int:
+    """Of draws for one purpose in one tree."""
     return (purpose << 60) | (tree << 32) | round_
 
 
 def rows(keys: NDArray[np.uint64], share: float, seed: int, round_: int) -> NDArray[np.bool_]:
     """Which rows the round's trees are grown from; each with the probability `share`."""
-    return _native.draws(keys, seed, _stream(ROWS, round_)) < np.uint64(min(int(share * 2**64), 2**64 - 1))
+    return _native.draws(keys, seed, stream(ROWS, round_)) < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,11 @@ class ColumnSampler:
         every = np.arange(self.n_columns, dtype=np.uint64)
         if self.among is not None:
             every = every[self.among(round_)]
-        return self._least(every, self.by_tree, _stream(TREE_COLUMNS, round_, tree), 0)
+        return self._least(every, self.by_tree, stream(TREE_COLUMNS, round_, tree), 0)
 
     def _of_node(self, mask: NDArray[np.bool_], round_: int, tree: int, node: int) -> NDArray[np.bool_]:
         chosen = np.flatnonzero(mask).astype(np.uint64)
-        return self._least(chosen, self.by_node, _stream(NODE_COLUMNS, round_, tree), node)
+        return self._least(chosen, self.by_node, stream(NODE_COLUMNS, round_, tree), node)
 
     def _least(self, columns: NDArray[np.uint64], share: float, stream: int, node: int) -> NDArray[np.bool_]:
         """The columns with the least draws, as many as the share says."""

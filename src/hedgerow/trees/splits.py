@@ -89,6 +89,25 @@ class Rules:
         best: NDArray[np.float64] = np.divide(-shrunk, weight, out=np.zeros_like(g), where=weight > 0)
         return best if bounds is None else np.asarray(np.clip(best, bounds[:, 0], bounds[:, 1]))
 
+    def worth(self, sums: NDArray[np.int64] | None, n: int) -> "Worth":
+        """What `n` cuts are worth by the narrow sums of left and right children in turn; nothing if these are unknown.
+
+        A cut that was not searched for can be worth less than none; that counts as nothing.
+        """
+        if sums is None:
+            nothing = np.zeros((n, 2), np.int64)
+            return Worth(np.zeros(n), nothing, nothing)
+        left, right = sums[::2], sums[1::2]
+        gain = self._score(left) + self._score(right) - self._score(left + right)
+        return Worth(np.maximum(gain, 0), np.ascontiguousarray(left), np.ascontiguousarray(right))
+
+    def _score(self, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What nodes of these sums take off the loss, twice, at their best values."""
+        g, h = sums[:, 0] * self.gradient_unit, sums[:, 1] * self.hessian_unit
+        shrunk = np.maximum(np.abs(g) - self.reg_alpha, 0)
+        weight = h + self.reg_lambda
+        return np.asarray(np.divide(shrunk**2, weight, out=np.zeros_like(g), where=weight > 0))
+
 
 class Slabs(NamedTuple):
     """Histograms of the frontier. Node i's lies in row `places[i, 1]` of slab `places[i, 0]`."""
@@ -97,6 +116,12 @@ class Slabs(NamedTuple):
     counts: list[NDArray[np.int64]]
     """Numbers of rows, laid out alike; empty if no rule asks for them."""
     places: NDArray[np.int32]
+
+
+def children_of(tree: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The left children of nodes that are cut, of these trees in order: the next numbers; `sizes` are taken."""
+    rank = np.arange(len(tree)) if len(sizes) == 1 else np.arange(len(tree)) - np.searchsorted(tree, tree)
+    return np.asarray(sizes[tree] + 2 * rank, np.int64)
 
 
 def best(
@@ -118,7 +143,5 @@ def best(
     )
     cut, column, bin_, missing_left, gain, left, right, left_bins = found
     tree = nodes.tree[cut]
-    rank = np.arange(len(cut)) if len(sizes) == 1 else np.arange(len(cut)) - np.searchsorted(tree, tree)
-    child = sizes[tree] + 2 * rank
-    cuts = Cuts(Nodes(tree, nodes.node[cut]), child, column, bin_, missing_left, left_bins)
+    cuts = Cuts(Nodes(tree, nodes.node[cut]), children_of(tree, sizes), column, bin_, missing_left, left_bins)
     return cut, cuts, Worth(gain, left, right)

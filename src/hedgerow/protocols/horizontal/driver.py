@@ -87,6 +87,9 @@ class HorizontalRows:
         """They came with the histograms."""
         return self._counts
 
+    def node_sums(self, nodes: Nodes) -> None:  # whichever
+        """They would have to be asked for."""
+
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """What becomes known to the driver: the sums over all parties at the leaves."""
         return self._opened(AskLeafSums, leaves, 2 * len(leaves.tree)).reshape(-1, 2)

@@ -22,5 +22,7 @@ Sees in the clear.  Active: which rows each party has; names of the shared colum
 Pads are uniform modulo the whole plaintext, because the active party can open each part. A pad's key depends on the
 pair of parties, the plan, the attempt and everything that all parties are told alike of a step, and is used once.
 
+Where the plan draws the cuts of passive columns (`vertical.drawn_active`), no sums are asked for and nothing is sealed.
+
 Checks of sums (`vertical.answer_checks`) are of totals: they cannot tell which of the parties made its part up.
 """

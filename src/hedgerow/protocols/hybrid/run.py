@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Facts
 from hedgerow.model.train import Ready
 from hedgerow.protocols.hybrid.shared_columns import shared_columns
+from hedgerow.protocols.hybrid.unit_rows import with_holders
 from hedgerow.protocols.secure_sum import SummingGroup
+from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.run import VerticalRun
 from hedgerow.protocols.vertical.schema import all_columns, columns_told
@@ -13,6 +16,10 @@ from hedgerow.protocols.vertical.schema import all_columns, columns_told
 
 class HybridRun(VerticalRun):
     """The active party's way through a hybrid run."""
+
+    def dealt(self, plan: Plan, own: Active) -> Active:
+        """With the unit that holds each row, where units have subtrees of their own."""
+        return with_holders(plan.units, own, self.links)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:
         """Everybody's columns: asked of each party, or agreed on by those that share them."""

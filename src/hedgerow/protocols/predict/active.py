@@ -16,7 +16,7 @@ from hedgerow.data.holders import NOBODY, holder_of
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError
 from hedgerow.model.model import Model, dense
-from hedgerow.model.part import called, ownership_of, part_of
+from hedgerow.model.part import called, ownership_of, part_of, told_columns
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.predict.runs import Runs, ToldWays
 from hedgerow.protocols.session.group import PartyGroup
@@ -66,7 +66,10 @@ class Asking:
         """
         own = ownership_of(model)
         self.group, self.model, self.parties, self.groups = group, model, own.parties, own.groups
+        self.units = own.units
         self.own_number, self.own_part = own.parties.index(own.active), part_of(model, own.active)
+        self.own_columns = told_columns(model)
+        """Those that its table has: who holds a row, the others tell."""
         forest = model.forest
         owner = np.repeat(np.arange(len(own.columns)), [n for _, n in own.columns])
         self.owner = np.where(forest.columns >= 0, owner[forest.columns], -1) if len(owner) else forest.columns
@@ -93,7 +96,7 @@ class Asking:
         What becomes known here: the way of each row at each cut on its path, and which rows the others have.
         """
         self.model.check_gaps(own_table)
-        own_table = own_table.aligned(self.own_part.columns)
+        own_table = own_table.aligned(self.own_columns)
         n_trees, ids = self.model.forest.n_trees, texts_of(own_table)
         out = np.empty((own_table.n_rows, n_trees), np.int32)
         for batch in batches(own_table.n_rows, n_trees):
@@ -101,7 +104,7 @@ class Asking:
             known = self.speakers(known_of(self.group, ids[batch]), some_rows.row_keys())
             for tree in range(0, n_trees, together or max(n_trees, 1)):
                 some = np.arange(tree, min(tree + (together or n_trees), n_trees))
-                out[batch, some] = self._asked(self.places(dense(some_rows), known, some))
+                out[batch, some] = self._asked(self.places(self.values(some_rows, known), known, some))
         return out
 
     def _asked(self, walk: Walk) -> NDArray[np.int32]:
@@ -137,10 +140,31 @@ class Asking:
         for party, has in zip(self.parties, known, strict=True):
             self.unknown[party] += len(keys) - int(has.sum())
         speakers = np.where(known, np.arange(len(known))[:, None], NOBODY)
+        if self.units:
+            passive = [number for number in range(len(self.parties)) if number != self.own_number]
+            holder = self._one_of(passive, keys, known)
+            speakers[passive] = np.where(holder == np.array(passive)[:, None], holder, NOBODY)
+            known = speakers != NOBODY
         for numbers in self._shared_numbers():
-            holder = holder_of(keys, {self.parties[number]: known[number] for number in numbers})
-            speakers[numbers[0]] = np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
+            speakers[numbers[0]] = self._one_of(numbers, keys, known)
         return speakers
+
+    def _one_of(self, numbers: list[int], keys: NDArray[np.uint64], known: Ways) -> Places:
+        """Which of these parties speaks for each row."""
+        holder = holder_of(keys, {self.parties[number]: known[number] for number in numbers})
+        return np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
+
+    def values(self, own_table: Table, speakers: Speakers) -> NDArray[np.float32]:
+        """What the own cuts are about: the own columns, and where parties grow subtrees of their own, who holds a row."""
+        own = dense(own_table)
+        return np.column_stack([own, self._holder(speakers)]) if self.units else own
+
+    def _holder(self, speakers: Speakers) -> NDArray[np.float32]:
+        """The unit that holds each row, by number; missing where none does."""
+        out = np.full(speakers.shape[1], np.nan, np.float32)
+        for number, unit in enumerate(self.units):
+            out[(speakers[[self.parties.index(party) for party in unit]] != NOBODY).any(axis=0)] = number
+        return out
 
     def _shared_numbers(self) -> list[list[int]]:
         """The numbers of parties that share their columns, group by group."""

@@ -26,7 +26,7 @@ from hedgerow.corridor.messages import AskWays, Sides
 from hedgerow.data.table import Table
 from hedgerow.errors import ModelError
 from hedgerow.model.bagged_part import bag_id
-from hedgerow.model.model import Model, dense
+from hedgerow.model.model import Model
 from hedgerow.model.part import ownership_of
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.predict.active import Asking, Question, Walk, asked, batches, known_of, told_by
@@ -84,15 +84,15 @@ class AskingAll:
         """
         for model in self.models:
             model.check_gaps(own_table)
-        own = [own_table.aligned(asking.own_part.columns) for asking in self.askings]
+        own = [own_table.aligned(asking.own_columns) for asking in self.askings]
         ids, sizes = texts_of(own_table), [model.forest.n_trees for model in self.models]
         out = [np.empty((own_table.n_rows, n), np.int32) for n in sizes]
         for batch in batches(own_table.n_rows, sum(sizes)):
             keys, told = own_table.take(batch).row_keys(), known_of(self.group, ids[batch])
-            walks = [
-                asking.places(dense(table.take(batch)), asking.speakers(told, keys), np.arange(n))
-                for asking, table, n in zip(self.askings, own, sizes, strict=True)
-            ]
+            walks = []
+            for asking, table, n in zip(self.askings, own, sizes, strict=True):
+                speakers = asking.speakers(told, keys)
+                walks.append(asking.places(asking.values(table.take(batch), speakers), speakers, np.arange(n)))
             for into, leaves in zip(out, self._together(walks), strict=True):
                 into[batch] = leaves
         return out

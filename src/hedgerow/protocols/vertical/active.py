@@ -21,12 +21,12 @@ from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
 from hedgerow.protocols.vertical.answer_checks import AllowedRows, ClaimedSums
 from hedgerow.protocols.vertical.columns import (
-    ACTIVE_ONLY,
     JOINT,
     PASSIVE_ONLY,
     RUN_SUMS,
     AllColumns,
     Asked,
+    asks,
     run_nodes,
     tree_plans,
     wanted,
@@ -51,6 +51,8 @@ class ActiveRound:
         self.asked = asked
         """Sums of a node by the parties that this round asks; without any, nothing is sealed."""
         self.own_gradients = own_gradients
+        self.levels = dict.fromkeys(asked, 0)
+        """Steps that each party was asked for."""
         self.moves: dict[str, tuple[m.Moves, ...]] = dict.fromkeys(asked, ())
         """For each party, where its rows went since the last request for sums, level by level."""
         self.held: dict[str, HeldRows] = {}
@@ -73,6 +75,8 @@ class Step(NamedTuple):
     request: Callable[[], m.AskSealedSums]
     """Makes the request."""
     plan: RowsPlan | None
+    at: NDArray[np.int64]
+    """The nodes among those of the level."""
 
 
 class VerticalRows:
@@ -116,7 +120,7 @@ class VerticalRows:
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
-        return run_nodes(self.params, n_trees, self.group.plan.method.levels)
+        return run_nodes(self.params, n_trees, self.group.plan.schedule)
 
     @property
     def clipped(self) -> int:
@@ -125,7 +129,7 @@ class VerticalRows:
 
     def _letter(self, depth: int) -> str:
         """Whose columns compete at this level."""
-        levels = self.group.plan.method.levels
+        levels = self.group.plan.schedule
         return levels[depth] if levels else JOINT
 
     @property
@@ -141,20 +145,27 @@ class VerticalRows:
         self.now = ActiveRound(round_, asked, _native.narrow(self.own.pairs, self.own.settings.scales.bits))
         linked = ((party, self.links[party]) for party in asked if party in self.links)
         self.now.held = {party: HeldRows(rows, self.own, self.own.draw, round_) for party, rows in linked}
-        self._sealing = None
+        self._sealing = self._new_sealing(asked) if asked else None
         if asked:
-            self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
-            merging = list(self.now.merging.values())
-            secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
-            spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
-            claimed = ClaimedSums(list(spans), self.joint.grid)
-            self._sealing = Sealing(secret, np.abs(self.now.own_gradients), claimed)
-            self.before.start_round(round_)
+            self.before.start_round(round_, self._asked_for)
+
+    def _new_sealing(self, asked: Mapping[str, int]) -> Sealing | None:
+        """A new key, and nothing claimed yet."""
+        self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
+        merging = list(self.now.merging.values())
+        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
+        spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
+        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
+
+    @property
+    def _asked_for(self) -> bytes:
+        """What, beside the trees so far, decides what the others are asked first; nothing does."""
+        return b""
 
     def _plans(self, party: str) -> Iterator[RowsPlan]:
         """What this round's key is for where a party answers, as it knows too."""
         n_rows = parts_at(self.now.held.get(party), self.own)[0].orders.shape[1]
-        sharing, levels = len(self.joint.group_of(party)), self.group.plan.method.levels
+        sharing, levels = len(self.joint.group_of(party)), self.group.plan.schedule
         return tree_plans(self.begins[party], n_rows, self.params, levels, sharing)
 
     @property
@@ -166,7 +177,7 @@ class VerticalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        if not self.now.asked or self._letter(self.now.depth) == ACTIVE_ONLY:
+        if not self.now.asked or not asks(self._letter(self.now.depth)):
             return self._joined(self.own.histograms(nodes), {})
         steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
@@ -185,14 +196,17 @@ class VerticalRows:
         out = {}
         for party in self.now.asked:
             held, most = self.now.held.get(party), together.get(self.joint.group_of(party), 0)
-            part = parts_at(held, self.own)[0]
+            part, at = parts_at(held, self.own)[0], self._asked_at(party, nodes)
+            if not len(at):
+                continue
+            some = nodes.at(at)
             if id(part) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                plan = Asked.plan_of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
-                seal = partial(self._sealed, party, begin, part, nodes)
+                plan = Asked.plan_of(begin, part, some, self.cipher.seals_once, self.now.merging[party])
+                seal = partial(self._sealed, party, begin, part, some)
                 alike[id(part)] = plan, seal if held is not None else cache(seal)
             plan, sealed = alike[id(part)]
-            out[party] = Step(partial(self._request, party, nodes, sealed, most), plan)
+            out[party] = Step(partial(self._request, party, some, sealed, most), plan, at)
         return out
 
     def _together(self, sharing: Sequence[str], nodes: Nodes) -> int:
@@ -202,6 +216,15 @@ class VerticalRows:
             return max((self.begins[party].together for party in asked), default=0)
         sizes = np.sum([self.now.held[party].parts[0].sizes(nodes) for party in asked], axis=0)
         return max(int(sizes.max()), 1)
+
+    def _asked_at(self, party: str, nodes: Nodes) -> NDArray[np.int64]:
+        """Which of a level's nodes a party is asked about: where it has subtrees of its own, those of its rows."""
+        plan, n_rows = self.group.plan, np.zeros(len(nodes.tree), np.int64)
+        if not plan.units:
+            return np.arange(len(nodes.tree))
+        for name in next(unit for unit in plan.units if party in unit):
+            n_rows += self.now.held[name].parts[0].sizes(nodes)
+        return np.flatnonzero(n_rows)
 
     def _checked(
         self, nodes: Nodes, own: NDArray[np.int64], opened: Mapping[str, NDArray[np.int64]]
@@ -222,7 +245,7 @@ class VerticalRows:
     def _sealed(self, party: str, begin: m.BeginSealed, part: Part, nodes: Nodes) -> bytes:
         """The gradients of a party's rows, where they are sealed in this step."""
         asked = Asked.of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
-        if asked.plan is None or not asked.sealed_now(self.now.level):
+        if asked.plan is None or not asked.sealed_now(self.now.levels[party]):
             return b""
         held = self.now.held.get(party)
         if held is not None and not len(held.linked.own):
@@ -236,11 +259,14 @@ class VerticalRows:
         return self.sealing.secret.public.encode(self.now.merging[party])
 
     def _request(self, party: str, nodes: Nodes, sealed: Callable[[], bytes], together: int) -> m.AskSealedSums:
-        key, moves = self._key(party) if self.now.level == 0 else b"", self.now.moves[party]
-        return m.AskSealedSums(self.now.number, self.now.level, moves, m.NodeList(*nodes), key, sealed(), together)
+        level, moves = self.now.levels[party], self.now.moves[party]
+        key = self._key(party) if level == 0 else b""
+        return m.AskSealedSums(self.now.number, level, moves, m.NodeList(*nodes), key, sealed(), together)
 
     def _opened(self, nodes: Nodes, steps: Mapping[str, Step]) -> dict[str, NDArray[np.int64]]:
         """What becomes known here: the sums, each checked to be one that rows can have."""
+        if not steps:
+            return {}
         most_bytes = max(self._most_sums(step.plan) for step in steps.values()) + self.allowed.n_bytes(nodes)
         kind = m.AllowedSums if self.params.min_child_rows > 1 else m.SealedSums
         requests = {party: step.request for party, step in steps.items()}
@@ -248,14 +274,16 @@ class VerticalRows:
         self.now.moves |= dict.fromkeys(steps, ())
         self.allowed.hear(nodes, answers)
         parts = {}
-        for party, (_, plan) in steps.items():
+        for party, (_, plan, at) in steps.items():
+            self.now.levels[party] += 1
             if plan is not None:
                 parts[party] = self._sums_of(party, answers[party].sealed_sums, plan)
-                self._note(party, plan, len(nodes.tree), nodes)
+                self._note(party, plan, len(at), nodes)
         totals = [group for group in self.joint.groups if group[0] in parts]
         found = {group[0]: self.sealing.secret.open_total([parts[party] for party in group]) for group in totals}
         alone = (party for party in parts if not self.joint.group_of(party))
-        return found | {party: self._opened_part(party, parts[party]) for party in alone}
+        found |= {party: self._opened_part(party, parts[party]) for party in alone}
+        return {party: _spread(sums, steps[party].at, len(nodes.tree)) for party, sums in found.items()}
 
     def _most_sums(self, plan: RowsPlan | None) -> int:
         """Bytes of the longest answer, what it says of rows aside."""
@@ -301,7 +329,7 @@ class VerticalRows:
             here = slice(int(offsets[owned.first]), int(offsets[owned.last]))
             if owned.party == self.joint.own:
                 out[:, here] = own[:, :-1]
-            elif owned.party in self.now.asked and self._letter(self.now.depth) != ACTIVE_ONLY:
+            elif owned.party in self.now.asked and asks(self._letter(self.now.depth)):
                 out[:, here] = self.allowed.rows(owned.party, nodes, own[:, -1])
         return out
 
@@ -322,12 +350,13 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         left = self._moved(left, cuts, asked, theirs, told)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        asks = self._letter(self.now.depth) != ACTIVE_ONLY
+        asking = asks(self._letter(self.now.depth))
         self.now.depth += 1
-        if self.now.asked and not asks:
-            self.sealing.claimed.forget()
-        elif self.now.asked:
+        if self.now.asked and asking:
             self.before.hear(told)
+        if self._sealing is not None and not asking:
+            self._sealing.claimed.forget()
+        elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
         return sizes[0]
 
@@ -369,7 +398,8 @@ class VerticalRows:
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say: the sides of the rows at them, part by part."""
-        requests = {party: m.AskSides(self.now.number, self.now.level, cut_list(cuts)) for party, cuts in asked.items()}
+        number, levels = self.now.number, self.now.levels
+        requests = {party: m.AskSides(number, levels[party], cut_list(cuts)) for party, cuts in asked.items()}
         rows = {party: self._rows_at(party, cuts.nodes) for party, cuts in asked.items()}
         answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
         wrong = "did not tell the sides of the rows it was asked about."
@@ -378,6 +408,10 @@ class VerticalRows:
     def _rows_at(self, party: str, nodes: Nodes) -> list[int]:
         """Of a party's rows, part by part, how many are at these nodes."""
         return [int(part.sizes(nodes).sum()) for part in parts_at(self.now.held.get(party), self.own)]
+
+    def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
+        """From the own gradients, as parties sum them; nothing is said."""
+        return self._sums(self.now.own_gradients, nodes)
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""
@@ -391,6 +425,15 @@ class VerticalRows:
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""
         return self.own.held_out_sums(metric, n_rounds)
+
+
+def _spread(sums: NDArray[np.int64], at: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Sums of `n` nodes of which some were asked about: those of the others are 0."""
+    if len(at) == n:
+        return sums
+    out = np.zeros((n, *sums.shape[1:]), np.int64)
+    out[at] = sums
+    return out
 
 
 def completed(sums: NDArray[np.int64] | None, bins: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:

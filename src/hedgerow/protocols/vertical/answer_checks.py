@@ -228,12 +228,12 @@ class SaidBefore:
                 "makes up what it says; the run stops."
             )
 
-    def start_round(self, round_: int) -> None:
-        """The trees of a round begin, for the first time or again."""
+    def start_round(self, round_: int, asked_for: bytes = b"") -> None:
+        """The trees of a round begin, for the first time or again; only what is asked for alike is to be told alike."""
         if round_ != self.round:
             self.round = round_
             self._said.clear()
-        self._so_far = b""
+        self._so_far = asked_for
 
     def hear(self, answers: Mapping[str, Iterable[NDArray[np.generic]]]) -> None:
         """The next answers; one that is another than before ends the run."""

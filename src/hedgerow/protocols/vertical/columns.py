@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.agreement.options import DEALING
 from hedgerow.corridor.messages import AllowedSums, BeginSealed, NamedColumns, OwnColumns
 from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import Merging
@@ -226,9 +227,7 @@ def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
 
     Where a level has the letter of the one above, of two siblings one is asked about, else both.
     """
-    letters = levels or JOINT * params.max_depth
-    asked = [depth for depth, letter in enumerate(letters) if letter != ACTIVE_ONLY]
-    nodes = (1 << depth >> (depth > 0 and letters[depth] == letters[depth - 1]) for depth in asked)
+    nodes = (1 << depth >> halved for depth, halved in _asked_levels(levels or JOINT * params.max_depth))
     return n_trees * params.n_estimators * max(sum(nodes), 1)
 
 
@@ -243,11 +242,8 @@ def tree_plans(
     """
     if begin.together:
         n_rows = ceil(begin.together / max(sharing, 1))
-    letters, every = levels or JOINT * params.max_depth, max(n_rows * begin.n_trees, 1)
-    for depth, letter in enumerate(letters):
-        if letter == ACTIVE_ONLY:
-            continue
-        halved = depth > 0 and letter == letters[depth - 1]
+    every = max(n_rows * begin.n_trees, 1)
+    for depth, halved in _asked_levels(levels or JOINT * params.max_depth):
         rows = max(every // (1 + halved), 1)
         nodes = min(begin.n_trees << depth >> halved, rows)
         yield RowsPlan(
@@ -261,6 +257,23 @@ def tree_plans(
             by_holder=True,
             together=max(begin.together, rows) if begin.together else 0,
         )
+
+
+def _asked_levels(letters: str) -> Iterator[tuple[int, bool]]:
+    """The levels at which parties are asked: how often a party's nodes were halved above, and whether one of two is.
+
+    Levels that deal rows to parties of which each is asked about its own nodes do not halve these.
+    """
+    dealing = 0
+    for depth, letter in enumerate(letters):
+        dealing += letter == DEALING
+        if asks(letter):
+            yield depth - dealing, depth > 0 and letter == letters[depth - 1]
+
+
+def asks(letter: str) -> bool:
+    """Whether passive parties are asked at levels of this letter."""
+    return letter in (PASSIVE_ONLY, JOINT)
 
 
 def wanted(bins: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -109,6 +109,10 @@ class NotedRows:
         self._to_note.append(partial(self.learnt.sides, cuts, [part for part in own.parts if part.sample is own.own]))
         return sizes
 
+    def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
+        """As without a note."""
+        return self.rows.node_sums(nodes)
+
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """As without a note."""
         return self.rows.leaf_sums(leaves)

@@ -31,7 +31,7 @@ def found_rows(context: PartyContext, tables: Tables) -> FoundRows | None:
         return None
     return OwnLinks(
         plan, owner.name, tables, context.threads, counts, owner.tell, private=not plan.method.shows_ids,
-        one_each=bool(plan.group_of(owner.name)), most_ids=plan.vertical.most_ids, keeps=owner.places,
+        one_each=any(owner.name in group for group in plan.once), most_ids=plan.vertical.most_ids, keeps=owner.places,
     )  # fmt: skip
 
 

@@ -22,9 +22,8 @@ from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.session.shell import Handler, Table
-from hedgerow.protocols.vertical.hidden_passive import HiddenPassiveRows
 from hedgerow.protocols.vertical.own_rows import FoundRows, Tables, finding, found_rows, own_tables
-from hedgerow.protocols.vertical.passive_rows import Giving, PassiveRows
+from hedgerow.protocols.vertical.passive_kinds import Answers, Giving, answers_of
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
 from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.bins import Grid
@@ -32,12 +31,10 @@ from hedgerow.trees.bins import Grid
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
 
 ASKED = (
-    m.AskColumns, m.BeginSealed, m.AskSealedSums, m.AskHiddenSums, m.AskSides, m.AskHiddenSides, m.EndRound, m.KeepPart,
+    m.AskColumns, m.BeginSealed, m.AskSealedSums, m.AskHiddenSums, m.AskSides, m.AskDrawnSides, m.AskHiddenSides,
+    m.EndRound, m.KeepPart,
 )  # fmt: skip
 """What the active party asks of columns."""
-
-Answers = PassiveRows | HiddenPassiveRows
-"""What a party answers about nodes, which are told to it or hidden from it."""
 
 
 class VerticalParty:
@@ -137,7 +134,7 @@ class VerticalParty:
         table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, shared)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
-        return HiddenPassiveRows(run) if self.plan.method.hidden_rows else PassiveRows(run)
+        return answers_of(self.plan, run)
 
     def _check_grid(self, table: PassiveTable) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""

@@ -9,7 +9,7 @@ its own cuts, the nearest of its own cuts above, and on which side of it (`OwnPa
 to the path of a row (`predict/passive`). Nobody else learns anything by it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 import numpy as np
@@ -31,7 +31,7 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, Asked, CutPlaces, run_nodes, tree_plans, with_siblings
+from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, run_nodes, tree_plans, with_siblings
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
@@ -46,7 +46,7 @@ WRONG = {
 """What a step is refused with."""
 OFF_GRID = "The active party cuts a column of this party at a place that is not on its grid."
 
-Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskHiddenSides
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskDrawnSides | m.AskHiddenSides
 """What is answered with something of the own columns."""
 
 
@@ -85,7 +85,8 @@ class OwnPaths:
 class OpenRound:
     """What a party holds while the trees of one round grow: its rows, the nodes, and what is sealed for it."""
 
-    def __init__(self, parts: list[Part], n_trees: int, public: PublicKey, merging: Merging) -> None:
+    def __init__(self, parts: list[Part], n_trees: int, public: PublicKey | None, merging: Merging = ()) -> None:
+        """Without a key where nothing is sealed."""
         self.parts, self.nodes, self.public = parts, ToldNodes.at_roots(n_trees), public
         self.merging = merging
         """Distances at which results are merged."""
@@ -171,20 +172,28 @@ class PassiveRows:
             now = OpenRound(parts, begun.n_trees, public, merging)
         elif request.public_key:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
-        told, moved = now.nodes, [nodes_of(moves.tree, moves.node) for moves in request.moves]
-        for cut, moves in zip(moved, request.moves, strict=True):
-            if told.depth + 1 >= table.params.max_depth:
+        told = self._followed_moves(now.nodes, request.moves)
+        told = told.step(None, ANYWHERE, nodes, WRONG)
+        if table.levels and not asks(table.levels[told.depth]):
+            raise ProtocolError(WRONG[LEVEL])
+        self._move_all(now, request.moves)
+        now.nodes = told
+        return now
+
+    def _followed_moves(self, told: ToldNodes, every: Sequence[m.Moves]) -> ToldNodes:
+        """The nodes after these moves, if they can be; nothing moves yet."""
+        for moves in every:
+            cut = nodes_of(moves.tree, moves.node)
+            if told.depth + 1 >= (len(self.run.table.levels) or self.run.table.params.max_depth):
                 raise ProtocolError(WRONG[NODE])
             if moves.child.shape != cut.tree.shape:
                 raise ProtocolError(WRONG[CHILDREN])
             told = told.cut(somewhere(cut, moves.child), ANYWHERE, WRONG)
-        told = told.step(None, ANYWHERE, nodes, WRONG)
-        if table.levels and table.levels[told.depth] == ACTIVE_ONLY:
-            raise ProtocolError(WRONG[LEVEL])
-        for cut, moves in zip(moved, request.moves, strict=True):
-            self._move(now, cut, moves.child, moves.left)
-        now.nodes = told
-        return now
+        return told
+
+    def _move_all(self, now: OpenRound, every: Sequence[m.Moves]) -> None:
+        for moves in every:
+            self._move(now, nodes_of(moves.tree, moves.node), moves.child, moves.left)
 
     def _move(self, now: OpenRound, nodes: Nodes, child: NDArray[np.int64], told: NDArray[np.uint8]) -> None:
         sizes = [int(part.sizes(nodes).sum()) for part in now.parts]
@@ -250,7 +259,7 @@ class PassiveRows:
             now.selection = Selection(np.take(codes, asked.rows, axis=1), table.widths)
         elif request.sealed_gradients:
             raise ProtocolError("The active party seals gradients a second time in one tree.")
-        if now.selection is None:
+        if now.selection is None or now.public is None:
             raise ProtocolError("The active party asks for sums before it has sealed any gradients.")
         sealed, pads = (
             now.public.read_rows(now.sealed_gradients, asked.plan),
@@ -267,7 +276,11 @@ class PassiveRows:
         if run.finished or (request.round, request.level) != (run.round, now.level):
             raise ProtocolError("The active party asks for sides of another step than this one.")
         run.check_whole()
-        cuts = self._own_cuts(now, request.cuts)
+        return self._told_sides(now, self._own_cuts(now.nodes, request.cuts, now.told))
+
+    def _told_sides(self, now: OpenRound, cuts: Cuts) -> m.Sides:
+        """What becomes known to the active party: which rows go left at these cuts, which belong to the model."""
+        run = self.run
         left = [part.sides(cuts) for part in now.parts]
         ends = [np.cumsum(part.sizes(cuts.nodes))[:-1] for part in now.parts]
         # From here on a refusal tells of own rows: it counts, and the round cannot go on, else cuts could be tried out.
@@ -281,14 +294,14 @@ class PassiveRows:
         now.told |= {place: list(sides) for place, sides in zip(_places(cuts.nodes), by_node, strict=True)}
         return m.Sides(np.packbits(np.concatenate(left), bitorder="little"))
 
-    def _own_cuts(self, now: OpenRound, listed: m.CutList) -> Cuts:
-        """The cuts, if they are of nodes at the lowest level, each once, and of this party's grid."""
+    def _own_cuts(self, told: ToldNodes, listed: m.CutList, before: Container[tuple[int, int]] = ()) -> Cuts:
+        """The cuts, if they are of nodes at the lowest level that were not cut `before`, and of this party's grid."""
         n = len(listed.tree)
         alike = {len(part) for part in (listed.node, listed.child, listed.column, listed.bin, listed.missing_left)}
         if alike != {n} or not n or len(listed.left_bins) != 4 * n:
             raise ProtocolError("The active party's cuts are not well formed.")
         nodes = nodes_of(listed.tree, listed.node)
-        if not now.nodes.has_lowest(nodes) or not now.told.keys().isdisjoint(_places(nodes)):
+        if not told.has_lowest(nodes) or any(place in before for place in _places(nodes)):
             raise ProtocolError("The active party cuts a node that is not at the lowest level, or twice.")
         sets = listed.left_bins.reshape(n, 4)
         cuts = Cuts(nodes, listed.child, listed.column, listed.bin, listed.missing_left, sets)

@@ -26,7 +26,7 @@ from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, RUN_SUMS
+from hedgerow.protocols.vertical.columns import RUN_SUMS, asks
 from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.grow import joined_cuts
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
@@ -141,8 +141,8 @@ class PassiveRun:
             raise ProtocolError("The active party opens sums in another way than the plan says, in total or by party.")
 
     def _check_room(self, request: BeginSealed) -> None:
-        """Sizes with which not even one row could be sealed are none."""
-        if self.table.widths.size:
+        """Sizes with which not even one row could be sealed are none, where any sum is to be given."""
+        if self.table.widths.size and request.run_sums:
             bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
             one = RowsPlan(
                 rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums,
@@ -216,9 +216,11 @@ class PassiveRun:
     def _pass(self, round_: int) -> None:
         """A round that asked nothing of this party, which learns only that there was one.
 
-        Either the plan grows it without this party, or its trees ended at levels of the active party.
+        The plan grows it without this party, or its trees ended at levels of the active party, or no cut that was drawn
+        is of this party's columns.
         """
-        if not self.terms.asked(round_) or self.table.levels.startswith(ACTIVE_ONLY):
+        drawn = self.has_begun().run_sums == 0
+        if not self.terms.asked(round_) or drawn or (self.table.levels and not asks(self.table.levels[0])):
             self._check_round(round_)
             self.start(round_)
 

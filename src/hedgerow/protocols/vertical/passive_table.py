@@ -96,7 +96,7 @@ class PassiveTable:
             params=params,
             cipher=cipher,
             threads=threads,
-            levels=plan.method.levels,
+            levels=plan.schedule,
             lacks=lacks,
         )
 

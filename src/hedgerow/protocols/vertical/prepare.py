@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.plan import Plan
+from hedgerow.agreement.plan import Plan as Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, RunError
 from hedgerow.model.model import ClassLabel
@@ -21,7 +21,7 @@ from hedgerow.protocols.link.active import Links as Links
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.session.journal import Journal, Log
 from hedgerow.protocols.session.notify import Tell
-from hedgerow.protocols.session.owner import Active
+from hedgerow.protocols.session.owner import Active as Active
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.held_rows import LinkedRows
 from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
@@ -51,7 +51,7 @@ def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell
     _check_labels(plan, own.own_table)
     tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
     return Links(
-        group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.groups,
+        group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.once,
         most_ids=plan.vertical.most_ids, keeps=own.keeps,
     )  # fmt: skip
 

@@ -63,6 +63,10 @@ class VerticalRun(Drive):
         told = schema.columns_told(group, group.present, ready, self.said, self.links)
         return schema.all_columns(group.plan, ready, told, self.progress.state.common)
 
+    def dealt(self, plan: prepare.Plan, own: prepare.Active) -> prepare.Active:  # noqa: ARG002  # a vertical run's rows are everybody's
+        """The own rows, with who holds them where that matters."""
+        return own
+
     def _prepared(self, group: SummingGroup) -> Ready:
         """The own rows, aligned anew in every attempt and binned in the first."""
         driver, own, state = self.progress.driver, self.progress.driver.own, self.progress.state
@@ -74,6 +78,7 @@ class VerticalRun(Drive):
         if group.plan.method.links:
             self.linkage = self.linkage or prepare.own_links(group, own, driver.threads, driver.log, driver.note)
             self.links = prepare.linked(group, self.linkage)
+            own = self.dealt(group.plan, own)
         if self.ready is None:
             self.ready = prepare.prepare(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped

@@ -16,6 +16,8 @@ from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.drawn_active import DrawnRows
+from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
 from hedgerow.protocols.vertical.schema import columns_of
@@ -48,10 +50,9 @@ def grow(
     if learnt is not None:
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
-    growth = replace(growth, columns=replace(growth.columns, among=lambda round_: joint.columns_of(asks(round_))))
     grown = boost(
         rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
-        growth,
+        planned(growth, plan, joint, asks),
         plan.params,
         ready.fixed.scales,
         task.loss.n_trees,
@@ -63,7 +64,7 @@ def grow(
         before_values=rows.number if isinstance(rows, HiddenRows) else None,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
-    ownership = Ownership(state.model, plan.active, owned, groups=joint.groups)
+    ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
     model = replace(whole, params=plan.params, ownership=ownership)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
@@ -73,7 +74,8 @@ def grow(
 def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRows:
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
     plan = talk.group.plan
-    return (HiddenRows if plan.method.hidden_rows else VerticalRows)(talk, ready.rows, joint, plan.params, done)
+    kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
+    return kind(talk, ready.rows, joint, plan.params, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

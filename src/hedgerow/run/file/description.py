@@ -177,10 +177,12 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
     follows = not isinstance(method, WholeTrees) and (own_rows or asked)
     sealed = isinstance(method, Vertical) and method.encrypted
-    few_bits = sealed and data.task == "classify" and data.weight is None
+    few_bits = sealed and not method.draws_cuts and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
     actives = actives_of(sections)
     if isinstance(method, Hybrid):
+        if method.depth is not None and "max_depth" not in trees.section:
+            params = replace(params, max_depth=method.depth)
         method = _settled(method.scheduled(params.max_depth), partition, names, actives)
     run = RunFile(
         path,

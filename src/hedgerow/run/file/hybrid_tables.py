@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hedgerow.data.holders import NOBODY, Units, holder_of, with_holder
 from hedgerow.data.hybrid_partition import HybridCut, HybridTables, hybrid, hybrid_pair, pooled
 from hedgerow.data.named_network import NamedNetwork
 from hedgerow.data.table import Table
@@ -82,17 +83,34 @@ def same_rows(tables: Mapping[str, Table], active: str) -> dict[str, Table]:
     return {name: table if name == active else _linked(table, ids) for name, table in tables.items()}
 
 
-def joined(tables: Mapping[str, Table], active: str, groups: Groups = ()) -> Table:
-    """The columns of all parties in one table of the active party's rows; those that a group shares, once."""
+def joined(tables: Mapping[str, Table], active: str, groups: Groups = (), units: Units = ()) -> Table:
+    """The columns of all parties in one table of the active party's rows; those that a group shares, once.
+
+    Where units have subtrees of their own, it says of each row whose it is, in a column behind the active party's.
+    """
+    if units:
+        tables = _dealt(tables, active, units)
     alone = {name: table for name, table in tables.items() if not any(name in group for group in groups)}
     bare = replace(tables[active], columns=(), values=np.empty((tables[active].n_rows, 0), np.float32))
     by_group = {group[0]: pooled(bare, {name: tables[name] for name in group}) for group in groups}
     return side_by_side({**same_rows(alone, active), **by_group}, active)
 
 
+def _dealt(tables: Mapping[str, Table], active: str, units: Units) -> dict[str, Table]:
+    """Each passive party's rows that are dealt to it, and the active party's with the unit that holds each."""
+    own, names = tables[active], [name for unit in units for name in unit]
+    ids = np.array(texts_of(own))
+    holder = holder_of(own.row_keys(), {name: np.isin(ids, texts_of(tables[name])) for name in names})
+    unit_of = np.array([number for number, unit in enumerate(units) for _ in unit])
+    out = {**tables, active: with_holder(own, units, np.where(holder == NOBODY, NOBODY, unit_of[holder]))}
+    for number, name in enumerate(names):
+        out[name] = tables[name].take(np.isin(texts_of(tables[name]), ids[holder == number]))
+    return out
+
+
 def _linked(table: Table, ids: list[str]) -> Table:
     place = {one: row for row, one in enumerate(texts_of(table))}
     rows = np.array([place.get(one, -1) for one in ids], np.int64)
-    values = dense(table)[rows]
-    values[rows < 0] = np.nan
+    values, known = np.full((len(ids), table.n_columns), np.nan, np.float32), rows >= 0
+    values[known] = dense(table)[rows[known]]
     return replace(table, values=values, absent=float("nan"), labels=None, weights=None, ids=np.array(ids))

@@ -17,6 +17,7 @@ from hedgerow.agreement.options import (
     NoPrivacy,
     OnLoss,
     Paillier,
+    PassiveCuts,
     Privacy,
     SecureAggregation,
     Vertical,
@@ -35,6 +36,7 @@ WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
 PROTECTIONS = ("masked", "plain", "lattice", "paillier")
 ENCRYPTION = ("lattice", "paillier")
+ONLY_HYBRID = ("separate", "passive_cuts", "depth_active", "depth_passive")
 FASTEST = 1e6
 """Mbit/s of a link."""
 PLAIN_ROWS = (
@@ -71,12 +73,20 @@ def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertic
         hidden_rows=section.flag("hidden_rows"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
-        **(
-            {"shared": section.flag_or_groups("shared"), "allow_two": section.flag("allow_two")}
-            if kind is Hybrid
-            else {}
-        ),
+        **(_of_hybrid(section) if kind is Hybrid else {}),
     )
+
+
+def _of_hybrid(section: Section) -> dict[str, Any]:
+    """What only a hybrid run has."""
+    return {
+        "shared": section.flag_or_groups("shared"),
+        "allow_two": section.flag("allow_two"),
+        "separate": section.flag("separate"),
+        "passive_cuts": section.word("passive_cuts", get_args(PassiveCuts), "best"),
+        "depth_active": section.whole("depth_active", 0, 30),
+        "depth_passive": section.whole("depth_passive", 0, 30),
+    }
 
 
 def _by_rows(sections: Sections, word: str) -> Horizontal | WholeTrees | Baseline:
@@ -229,6 +239,8 @@ def _check_vertical(sections: Sections) -> None:
     sections.section("partition").refuse("how", "alpha", "noise", why=why)
     why = "does not go with method vertical, in which the parties have different columns"
     sections.section("privacy").refuse("allow_two", "shared", why=why)
+    why = "is for method hybrid, whose trees have levels of the active and of the passive parties"
+    sections.section("privacy").refuse(*ONLY_HYBRID, why=why)
     _check_align(sections.section("privacy"), sections.section("data"), "partition" in sections)
 
 
@@ -278,6 +290,7 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
     privacy, no_use = sections.section("privacy"), f"does not go with method {method},"
     privacy.refuse("align", "most_ids", why=f"{no_use} in which the parties have rows of their own")
     privacy.refuse("hidden_rows", why="is for method vertical, whose nodes passive parties see")
+    privacy.refuse(*ONLY_HYBRID, why="is for method hybrid, some of whose levels are the passive parties'")
     privacy.refuse("shared", why="is for method hybrid, whose passive parties may have the same columns")
     protection = privacy.given.get("protection")
     if method in WHOLE_TREES:

@@ -166,7 +166,8 @@ def _cut_test(run: RunFile, cut: PartitionOptions, source: Source) -> dict[str, 
 def together(run: RunFile, tables: dict[str, Table], columns: Sequence[Column]) -> Table:
     """All parties' tables as one, in a model's columns: rows below each other, or columns beside."""
     if run.method.links:
-        return hybrid_tables.joined(tables, run.active, _groups(run)).aligned(columns)
+        units = run.method.units([name for name in run.names if name != run.active])
+        return hybrid_tables.joined(tables, run.active, _groups(run), units).aligned(columns)
     if run.active:
         shared = vertical_tables.common_rows(tables) if run.method.aligns else tables
         return vertical_tables.side_by_side(shared, run.active).aligned(columns)

@@ -22,7 +22,7 @@ from hedgerow.run.forecast.linking import linking
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
-from hedgerow.run.forecast.vertical import Sizes, levels, merging_of, n_asked
+from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
@@ -194,7 +194,8 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
         yield Line("AskColumns", 1, (1 - sharing) * 2 * HASH, trip=True)
         yield Line("OwnColumns", 1, (1 - sharing) * shape.columns * (WORD + 2))
     yield from _told("BeginSealed", 6 * WORD)
-    yield from (_hidden_trees if plan.method.hidden_rows else _sealed_trees)(plan, shape, shape.n_rows)
+    grown = _hidden_trees if plan.method.hidden_rows else _drawn_trees if plan.method.draws_cuts else _sealed_trees
+    yield from grown(plan, shape, shape.n_rows)
     yield from _told("KeepPart", 6 * WORD + HASH)
 
 
@@ -241,6 +242,22 @@ def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     sides = round(rounds * sum(trees.owned))
     yield Line("AskSides", sides, rounds * sum(trees.cuts) * CUT * share, trip=True)
     yield Line("Sides", sides, rounds * sum(trees.reached) * bits * share)
+    every = plan.params.n_estimators
+    yield Line("EndRound", every, every * WORD, trip=True)
+    yield Line("Done", every, every)
+
+
+def _drawn_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
+    """Every node at a passive level is cut; parties that share columns are all asked, others each at its share."""
+    rounds, trees, bits = _rounds_asked(plan), _trees(plan, shape), _trees(plan, shape).width * n_rows / 8
+    levels, share = drawn_levels(plan, trees), 1.0 if plan.method.shares else 1 / len(plan.answering)
+    asked = [min(1.0, level.cuts * share) for level in levels]
+    moved = sum(level.cuts_above * MOVE + level.levels_above * bits for level in levels)
+    yield Line(
+        "AskDrawnSides", round(rounds * sum(asked)),
+        rounds * (moved + sum(level.cuts for level in levels) * CUT * share), trip=True,
+    )  # fmt: skip
+    yield Line("Sides", round(rounds * sum(asked)), rounds * len(levels) * bits * share)
     every = plan.params.n_estimators
     yield Line("EndRound", every, every * WORD, trip=True)
     yield Line("Done", every, every)

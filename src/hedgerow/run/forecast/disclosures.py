@@ -17,6 +17,7 @@ from hedgerow.agreement.options import (
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.data.names import some
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY
 from hedgerow.run.folder.manifest import told
 
 HOW = {
@@ -58,6 +59,8 @@ def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
     ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
+    if plan.method.draws_cuts:
+        level = (m.AskDrawnSides, m.Sides)
     if plan.groups:
         counted = m.PlainSums if plan.method.plain else m.MaskedSums
         asked = () if _all_share(plan) else (m.AskColumns, m.OwnColumns)
@@ -170,14 +173,10 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
-    if plan.method.plain:
-        yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
-    yield from _of_nodes(plan)
-    yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
-    yield f"{own} learns the owner of each chosen cut and which rows go left there."
-    yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
-    yield from _of_numbers(plan)
-    yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
+    if plan.units:
+        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
+        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
+    yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_child_rows > 1:
@@ -201,6 +200,32 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     else:
         yield "All parties learn whether they have the same rows."
     yield "Everybody sees sizes and times of messages."
+
+
+def _of_sealed(plan: Plan) -> Iterator[str]:
+    own = plan.active
+    if plan.method.plain:
+        yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
+    yield from _of_nodes(plan)
+    yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
+    yield f"{own} learns the owner of each chosen cut and which rows go left there."
+    yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
+    yield from _of_numbers(plan)
+    yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
+
+
+def _of_draws(plan: Plan) -> Iterator[str]:
+    """Where cuts of passive columns are drawn: no gradient leaves the active party."""
+    own = plan.active
+    yield "No gradient leaves the active party, sealed or not, and no sums are opened."
+    if ACTIVE_ONLY in plan.method.levels.rstrip(ACTIVE_ONLY):
+        yield from _of_nodes(plan)
+    else:
+        yield "Passive parties learn nothing that depends on labels: no cut that does lies above theirs."
+    yield f"{own} learns which rows go left at drawn cuts, and so the place of each linked row below its own cuts."
+    yield "Sides of many trees together tell most of which bin a row is in."
+    yield f"{own} cannot choose a cut, but it could move rows to nodes whose drawn cuts tell it more."
+    yield from _of_numbers(plan)
 
 
 def _of_numbers(plan: Plan) -> Iterator[str]:
@@ -237,8 +262,8 @@ def _of_links(plan: Plan) -> Iterator[str]:
     if plan.method.shows_ids:
         yield f"Passive parties read all ids of {own}."
     yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
-    for who in _sharing(plan):
-        yield f"{own} opens sums over {who}; if it colludes with all of these but one, it can compute that one's."
+    if plan.method.shares and not plan.method.draws_cuts:
+        yield f"{own} opens sums over all passive parties; if it colludes with all but one, it can compute that one's."
     most = plan.vertical.most_ids
     yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them the other side has."
 

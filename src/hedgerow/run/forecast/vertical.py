@@ -6,6 +6,7 @@ Sealed gradients and sums are reckoned by what each cipher makes of them, in the
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 from hedgerow import _native
 from hedgerow.agreement.ciphers import cipher_of
@@ -16,7 +17,7 @@ from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, RUN_SUMS, run_nodes, tree_plans
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, RUN_SUMS, run_nodes, tree_plans
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -44,6 +45,27 @@ def n_asked(plan: Plan, trees: Trees) -> float:
     """Levels of a mean round at which passive parties are asked."""
     letters = plan.method.levels or " " * len(trees.reached)
     return sum(share for share, letter in zip(trees.reached, letters, strict=True) if letter != ACTIVE_ONLY)
+
+
+class Drawn(NamedTuple):
+    """A level of a mean round whose cuts are drawn: its cuts, and those above that were told with none before."""
+
+    cuts: float
+    cuts_above: float
+    levels_above: int
+
+
+def drawn_levels(plan: Plan, trees: Trees) -> list[Drawn]:
+    """All such levels; every node there is cut."""
+    out: list[Drawn] = []
+    cuts, above, n_above = float(trees.width) / 2, 0.0, 0
+    for letter, grown in zip(plan.method.levels, trees.cuts, strict=True):
+        cuts = 2 * cuts if letter == PASSIVE_ONLY else grown
+        if letter == PASSIVE_ONLY:
+            out.append(Drawn(cuts, above, n_above))
+            above, n_above = 0.0, 0
+        above, n_above = above + cuts, n_above + 1
+    return out
 
 
 def merging_of(plan: Plan, sizes: Sizes) -> Merging:
