@@ -138,7 +138,7 @@ def _sealed(rows=40, **more) -> Crossed:
 
 def _sealed_shared() -> Crossed:
     """Two tables, the second with what columns contribute; parties share their columns."""
-    fed = _some_rows(shared=True, params=params_of(), method="hybrid")
+    fed = some_rows(shared=True, params=params_of(), method="hybrid")
     model = fed.model()
     own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
     asked = Sealed.of(model, own, fed.tables, policy=replace(ALLOW_ALL, disclose={"c0": "a column"}))

@@ -155,7 +155,7 @@ class Asking:
         return np.where(holder == NOBODY, NOBODY, np.array(numbers)[holder])
 
     def values(self, own_table: Table, speakers: Speakers) -> NDArray[np.float32]:
-        """What the own cuts are about: the own columns, and where parties grow subtrees of their own, who holds a row."""
+        """What the own cuts are about: the own columns; where parties have subtrees of their own, who holds a row."""
         own = dense(own_table)
         return np.column_stack([own, self._holder(speakers)]) if self.units else own
 
