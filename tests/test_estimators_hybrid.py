@@ -98,3 +98,23 @@ def test_mistakes_are_told_in_one_sentence(case):
 def test_rows_of_a_node_are_not_counted():
     with pytest.raises(ParameterError, match="no passive party can count the rows"):
         model_of(Hybrid(PLAIN), min_child_rows=5).fit(parties())
+
+
+def test_a_rare_class_is_learnt_unless_few_bits_are_asked_for_and_then_it_is_said():
+    """At 1 in 2000 the derivatives of the common class round to nothing in 8 bits, and no cut has any weight."""
+    rng = np.random.default_rng(0)
+    n, ids = 12_000, np.arange(12_000)
+    y = (ids < 6).astype(int)
+    own = Table.of(rng.normal(size=(n, 1)).round(1), y, names=["p"], ids=ids)
+    tables = {
+        "network": own,
+        "bank": Table.of(3 * y[:, None] + rng.normal(size=(n, 1)).round(1), names=["b"], ids=ids),
+    }
+    settings = {"n_estimators": 1, "max_depth": 2, "min_child_weight": 0.001}
+    usual, few = (
+        GBDTClassifier(**settings, **bits, federation=Hybrid(PLAIN)).fit(tables) for bits in ({}, {"gradient_bits": 8})
+    )
+    assert len(usual.model_.forest.columns) > 1
+    assert len(few.model_.forest.columns) == 1
+    assert not any("raise gradient_bits" in note for note in usual.notes_)
+    assert any("too small to be seen in 8 bits" in note for note in few.notes_)

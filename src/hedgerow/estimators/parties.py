@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.options import NoPrivacy, Vertical
+from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
@@ -37,7 +37,7 @@ def fit_over_parties(
     """Train over the parties' tables; `own` are the estimator's parameters, `task` the rest of the goal."""
     tables, vertical = tables_of(parties), isinstance(own["federation"], Vertical)
     widths = [table.n_columns for table in tables.values()]
-    few_bits = _encrypted(own["federation"]) and objective[0] is None and not _weighted(tables, task)
+    few_bits = own["federation"].few_bits and objective[0] is None and not _weighted(tables, task)
     params = tree_params(own, sum(widths) if vertical else min(widths), average, few_bits)
     return fit_parties(
         tables, eval_set, own["federation"], Goal(*objective, **task), params,
@@ -55,11 +55,6 @@ def sealed_over_parties(model: Model, parties: Any, n_jobs: int | None) -> NDArr
     if not are_parties(parties):
         raise ParameterError("Only the parties of a vertical model predict sealed; give a mapping of their tables.")
     return sealed_scores(model, parties_of(parties), threads=threads_of(n_jobs))
-
-
-def _encrypted(federation: Any) -> bool:
-    """Whether gradients leave the active party, and encrypted."""
-    return isinstance(federation, Vertical) and not isinstance(federation.privacy, NoPrivacy)
 
 
 def _weighted(tables: Mapping[str, Table], task: Mapping[str, Any]) -> bool:
