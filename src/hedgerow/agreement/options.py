@@ -205,6 +205,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return "" if self.privacy is None else str(self.privacy.__struct_config__.tag)
 
     @property
+    def class_bits(self) -> int | None:
+        """Bits of the gradients of classes whose rows weigh the same, unless it is said otherwise; None: the usual."""
+        return None
+
+    @property
     def in_turn(self) -> bool:
         """Whether parties grow whole trees one after the other."""
         return getattr(self, "order", None) == "sequential"
@@ -388,6 +393,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
 
+    @property
+    def class_bits(self) -> int | None:
+        """Few where they are encrypted."""
+        return FEW_BITS if self.encrypted and not self.draws_cuts else None
+
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""
         if self.active not in plan.names:
@@ -489,6 +499,11 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     def links(self) -> bool:
         """Every passive party has some of the rows."""
         return True
+
+    @property
+    def class_bits(self) -> int | None:
+        """More than in a vertical run: payments and the like have rare classes, which are lost in very few."""
+        return RARE_BITS if self.encrypted and not self.draws_cuts else None
 
     @property
     def shares(self) -> bool:
@@ -728,4 +743,8 @@ LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
 FEW_BITS = 8
 """Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
-`benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""
+`benchmarks.gradient_bits`. Beside a heavy row, a large number or a class of fewer than one row in a thousand, light
+rows would be lost in so few."""
+RARE_BITS = 12
+"""The same of hybrid runs, whose tables have rarer classes: of five positives in ten thousand payments 8 bits learn
+nothing, and 12 as much as 20. With many rows 20 leave no room for the flood of a total."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.agreement.active_parties import Bagged
-from hedgerow.agreement.options import FEW_BITS, LEAST_CUT_ROWS, Horizontal, Vertical, check_federation
+from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Vertical, check_federation
 from hedgerow.estimators.inputs import seed_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.watched_metrics import check_name
@@ -19,15 +19,15 @@ def check_choices(federation: Any, eval_metric: str | None) -> None:
     check_name(eval_metric)
 
 
-def tree_params(own: Mapping[str, Any], n_columns: int, average: bool, few_bits: bool = False) -> TreeParams:
-    """The parameters of the trees, from those of the same names; `few_bits` if so many are enough for gradients."""
+def tree_params(own: Mapping[str, Any], n_columns: int, average: bool, few_bits: int | None = None) -> TreeParams:
+    """The parameters of the trees, from those of the same names; `few_bits`, if so many are enough for gradients."""
     names = {n for n in TreeParams.__dataclass_fields__ if n in own} - {"random_state", "monotone_constraints"}
     share, constraints = own["colsample_bynode"], own.get("monotone_constraints")
     chosen: dict[str, Any] = {n: own[n] for n in names}
     if own["min_cut_rows"] is None:
         chosen["min_cut_rows"] = LEAST_CUT_ROWS if isinstance(own["federation"], Horizontal | Vertical) else 1
     if own["gradient_bits"] is None:
-        chosen["gradient_bits"] = FEW_BITS if few_bits else TreeParams.gradient_bits
+        chosen["gradient_bits"] = few_bits or TreeParams.gradient_bits
     chosen["colsample_bynode"] = min(1.0, np.sqrt(n_columns) / n_columns) if share == "sqrt" else share
     return TreeParams(
         **chosen,

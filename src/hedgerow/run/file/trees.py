@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import Any, Literal, cast
 
-from hedgerow.agreement.options import FEW_BITS, LEAST_CUT_ROWS
+from hedgerow.agreement.options import LEAST_CUT_ROWS
 from hedgerow.agreement.plan import Goal
 from hedgerow.errors import ParameterError
 from hedgerow.run.file.section import Section
@@ -43,15 +43,15 @@ class TreeSection:
             _check_forest(section, objective)
         return cls(section, cast(Any, kind), cast(Any, objective))
 
-    def params(self, summed: bool, few_bits: bool = False) -> TreeParams:
+    def params(self, summed: bool, few_bits: int | None = None) -> TreeParams:
         """The parameters of the trees; those not given as usual for boosted trees, or for random forests.
 
-        `summed` says whether trees are grown from sums over parties, or else from one table; `few_bits` whether
-        gradients are sealed, and of classes whose rows weigh the same.
+        `summed` says whether trees are grown from sums over parties, or else from one table; `few_bits` how
+        many gradients have that are sealed, and of classes whose rows weigh the same.
         """
         section = self.section
         chosen: dict[str, Any] = {"min_cut_rows": LEAST_CUT_ROWS if summed else 1}
-        chosen |= {"gradient_bits": FEW_BITS} if few_bits and "scale_pos_weight" not in section else {}
+        chosen |= {"gradient_bits": few_bits} if few_bits and "scale_pos_weight" not in section else {}
         chosen |= (FOREST if self.kind == "forest" else {}) | {k: section.given[k] for k in OF_PARAMS if k in section}
         signs = chosen.pop("monotone_constraints", [])
         if not isinstance(signs, list) or any(type(sign) is not int for sign in signs):
