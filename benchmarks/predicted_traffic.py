@@ -1,4 +1,4 @@
-"""Exchanges and bytes of a prediction by asking, all parties in one process: what crossed, counted and not computed.
+"""Exchanges and bytes of a prediction, all parties in one process: what crossed, counted and not computed.
 
 Consent to the plan, once for as many tables as come, is not counted.
 """
@@ -18,6 +18,7 @@ from hedgerow.protocols.predict.passive import Answering
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.run.simulation.parties import members
 from hedgerow.run.simulation.present_parties import owner_of, tables_of
+from hedgerow.run.simulation.score import sealed_scores
 from hedgerow.transports.inproc import InProcess
 
 
@@ -64,6 +65,13 @@ def predicted(model: Model, parties: Mapping[str, Table | None], *, cut_by_cut: 
     group = PartyGroup(Corridor(InProcess(answers), (traffic.hear,)), plan, present, 600.0)
     propose(group, None)
     Asking(group, model).leaves(tables[own.active])
+    return traffic
+
+
+def predicted_sealed(model: Model, parties: Mapping[str, Table | None]) -> PredictionTraffic:
+    """What crosses when the active party's rows are scored under the seal."""
+    traffic = PredictionTraffic()
+    sealed_scores(model, parties, listeners=(traffic.hear,))
     return traffic
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from campaign import continuing, decoders, kills, network
+from campaign import banks, continuing, decoders, kills, network
 from campaign.process import Wrong
 from campaign.trials import Options, Part, Trial, print_table
 from hedgerow.errors import HedgerowError
@@ -22,6 +22,7 @@ PARTS: dict[str, Part] = {
     "driver": kills.driver,
     "passive": kills.passive,
     "active": kills.active,
+    "banks": banks.run,
     "continue": continuing.run,
     "network": network.run,
     "decoders": decoders.run,

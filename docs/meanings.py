@@ -35,7 +35,7 @@ PARAMETERS = {
 }
 PARAMETER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
-    "federation": "`Horizontal`, `Vertical`, `Hybrid`, `WholeTrees` or None",
+    "federation": "`Horizontal`, `Vertical`, `Hybrid`, `Bagged`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
     "constant_hessian": "True or False",
@@ -53,7 +53,9 @@ RUN_FILE = {
         "rows, trees over [all parties' columns](../explanation/vertical.md). hybrid: the active party's rows, of "
         "which each passive party [has some](../explanation/hybrid.md). bagging, sequential: whole "
         "trees of each party, baselines that protect nothing. alone, pooled: nothing is exchanged; simulations only",
-        "active": "of a vertical or hybrid run the party that has the labels and drives",
+        "active": "of a vertical or hybrid run the party that has the labels and drives; of a hybrid simulation also "
+        "[several](../how-to/several-active-parties.md), in brackets, each with a run of its own",
+        "vote": "whether the models of several active parties vote for a class; else probabilities are averaged",
         "folder": "the run's folder; `--folder` of the command line comes first",
         "model": "a second place for the model; `train` only",
     },
@@ -181,7 +183,8 @@ RUN_FILE = {
 }
 RUN_FILE_LIMITS = {
     "run.name": "1 to 64 letters, digits, `-`, `_`, `.`",
-    "run.active": "a party",
+    "run.active": "a party, or a list of some",
+    "run.vote": "true or false",
     "run.folder": "a path",
     "run.model": "a path",
     "data.label": "a column",
@@ -236,6 +239,7 @@ RUN_FILE_DEFAULTS = {
     "run.name": "must be given",
     "run.method": "`horizontal`",
     "run.active": "must be given to a vertical or hybrid run; with [partition], the first party",
+    "run.vote": "false",
     "run.folder": "`runs/NAME` beside the run file; of a party that joins, `NAME-PARTY`",
     "run.model": "",
     "data.task": "must be given, unless [trees] objective is",
@@ -288,8 +292,8 @@ POLICY = {
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least this many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
-    "most_predicted_rows": "rows that it may ask about with one model, over all predictions; counted in the "
-    "owner's ledger, where asking about a row again counts again",
+    "most_predicted_rows": "rows that it may ask about with one model, over all predictions, sealed ones only where "
+    "parties share columns; counted in the owner's ledger, where asking about a row again counts again",
     "allow_sealed": "the active party of a vertical model may ask for encrypted scores that depend on this party's "
     "columns",
     "most_answers_per_id": "encrypted scores, and contributions to them, that may be told about one id within "

@@ -56,6 +56,7 @@ MORE = {
     "some passive parties, hidden": {**VERTICAL, "protection": "lattice", "hidden_rows": True, "party_share": 0.5},
     "nothing to cut": {**VERTICAL, "constant": "party3"},
     "other rows": {**VERTICAL, "align": "private", "scattered": True},
+    "sealed, shared": {"method": "sealed, shared"},
     "drawn and shared": {"method": "hybrid", "passive_cuts": "random", "levels": "APP", "shared": True},
     "sealed by Paillier": {"method": "sealed", "privacy": Paillier(2048), "rows": 3},
 }
@@ -94,6 +95,8 @@ def run(**plan) -> Crossed:
         return _prediction()
     if method == "sealed":
         return _sealed(**{name: given for name, given in plan.items() if name != "method"})
+    if method == "sealed, shared":
+        return _sealed_shared()
     if method == "linked":
         return _linked(plan.get("private", True))
     if method == "vertical":
@@ -130,6 +133,19 @@ def _sealed(rows=40, **more) -> Crossed:
         asking = asked.asking()
         asked.scores(asking)
         asked.scores(asking, reasons=True)
+    return Crossed(calls, asked.plan, model, asked.heard)
+
+
+def _sealed_shared() -> Crossed:
+    """Two tables, the second with what columns contribute; parties share their columns."""
+    fed = some_rows(shared=True, params=params_of(), method="hybrid")
+    model = fed.model()
+    own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
+    asked = Sealed.of(model, own, fed.tables, policy=replace(ALLOW_ALL, disclose={"c0": "a column"}))
+    with recorded() as calls:
+        asking = asked.scoring()
+        asking.scores(fed.tables["network"])
+        asking.explained(fed.tables["network"], [])
     return Crossed(calls, asked.plan, model, asked.heard)
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import (
     Horizontal,
     Hybrid,
@@ -16,6 +17,7 @@ from hedgerow.agreement.options import (
 from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
+from hedgerow.model.bag import load_bag
 from hedgerow.model.file import load_model
 from hedgerow.model.model import Model
 from hedgerow.trees.boost import Round
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Bagged",
     "Column",
     "ForestClassifier",
     "ForestRegressor",
@@ -43,6 +46,7 @@ __all__ = [
     "Table",
     "Vertical",
     "WholeTrees",
+    "load_bag",
     "load_model",
     "metrics",
     "partition",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_hybrid import accounts, banks_of, hybrid, network
 
-from federated import params_of
+from federated import identity, params_of
 from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.messages import AskKnown
@@ -14,12 +14,17 @@ from hedgerow.corridor.wire import encode
 from hedgerow.data import partition
 from hedgerow.data.holders import holder_of
 from hedgerow.errors import PolicyError, ProtocolError
+from hedgerow.model import commitment
 from hedgerow.model import part as parts
 from hedgerow.model.fixed_scores import fixed_scores
+from hedgerow.protocols.scores.opening_checks import Evidence, check
+from hedgerow.protocols.scores.scoring import SealedScores
 from hedgerow.protocols.scores.sealing import SealedBatch
 from hedgerow.protocols.scores.speakers import Speakers
+from hedgerow.run.folder.openings_file import OpeningsFolder, read_opening
 from hedgerow.run.simulation.predict import predict_parties
 from hedgerow.run.simulation.score import sealed_scores
+from hedgerow.storage.audit import AuditLog
 from sealed import Sealed, sums_at
 
 PARAMS = params_of(max_depth=4, n_estimators=8)
@@ -239,3 +244,25 @@ def test_rows_that_a_party_tells_whether_it_has_are_counted():
     world = Sealed.of(model, kept, parties, policy=replace(ALLOW_ALL, most_predicted_rows=119))
     with pytest.raises(PolicyError, match="most_predicted_rows"):
         world.scoring().scores(parties["network"])
+
+
+@pytest.mark.parametrize("form", ["shared", "shared, and one beside them"])
+def test_sessions_whose_openings_are_kept_are_held_one_after_another_and_hold(form, tmp_path):
+    model, kept, parties = made(form)
+    logs = {name: AuditLog(None, "a run", name) for name in kept}
+    world = Sealed.of(model, kept, parties, logs=logs)
+    keys, me = world.keys(), identity("network")
+    scoring = SealedScores(world.group, model, world.fixed, keys, me, 1, openings=OpeningsFolder(tmp_path))
+    scores = scoring.scores(parties["network"])
+    scoring.close()
+    assert np.array_equal(scores, Sealed.of(model, kept, parties).scoring().scores(parties["network"]))
+    salt = bytes(32)
+    leaves = commitment.opening(model, salt)
+    promised = replace(kept["bank0"], commitment=commitment.commit(model, salt))
+    checked = 0
+    for file in tmp_path.glob("*.opening"):
+        opened = read_opening(file)
+        if "bank0" in opened.head.names:
+            found = check(opened, Evidence(model, leaves, promised, list(logs["bank0"].lines())))
+            checked += found.rows
+    assert checked == (speakers_of(parties) == 0).sum()

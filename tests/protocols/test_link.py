@@ -15,7 +15,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import CipherError, DataError, PrivacyError, ProtocolError
 from hedgerow.privacy.intersection import Blinding, places_of
 from hedgerow.protocols.link import active, passive
-from hedgerow.protocols.link.ids import row_ids
+from hedgerow.protocols.link.ids import linkages, row_ids
 from hedgerow.protocols.session import journal, owner_ledger
 from linked import ACTIVE, Linkage, bank, joined, small
 
@@ -139,8 +139,11 @@ def test_both_sides_are_told_what_was_found_and_what_it_cost():
     assert own.cost.seconds > 0
     assert theirs.cost.seconds > 0
     assert any("'bank3' holds none of your 62 rows" in line and "'7' and '007' differ" in line for line in linkage.told)
-    noted = {"event": "linked", "party": ACTIVE, "what": "rows", "rows": 45, "ids": 9, "operations": 25}
-    assert noted in log.kept
+    most = max(np.unique([row for row in linkage.rows if row in linkage.banks["bank1"].ids], return_counts=True)[1])
+    noted = {"party": ACTIVE, "what": "rows", "rows": 45, "ids": 9, "most": most}
+    assert {"event": "linked", "operations": 25, **noted} in log.kept
+    noted["most_rows_of_an_id"] = noted.pop("most")
+    assert linkages(log.kept) == [noted]
 
 
 def test_the_small_side_of_a_linkage_does_as_many_operations_as_the_large_one():

@@ -14,7 +14,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import PolicyError
 from hedgerow.model.fixed_scores import BITS, BLUR_PART, fixed_scores
 from hedgerow.privacy.shapes import score_modulus
-from hedgerow.protocols.scores import scoring
+from hedgerow.protocols.scores import owner_limits
 from hedgerow.protocols.scores.blur import blur_width, blurred, check_blur
 from sealed import Sealed, weights_of
 
@@ -93,7 +93,7 @@ def test_a_blur_wider_than_its_room_is_refused_in_one_sentence(n):
 
 def test_a_blur_that_nobody_checks_goes_round(monkeypatch):
     """The sabotage: an active party that takes any blur gets scores from the other end."""
-    monkeypatch.setattr(scoring, "check_blur", lambda *_: None)
+    monkeypatch.setattr(owner_limits, "check_blur", lambda *_: None)
     world = world_of(180)
     scores = world.scoring().scores(world.tables[world.plan.active])
     exact = world_of().scoring().scores(world.tables[world.plan.active])

@@ -22,27 +22,33 @@ from hedgerow.storage import audit
 from hybrid_files import BANKS, RUN, payments
 
 NAMES = ("network", *BANKS)
-POLICY = "min_cut_rows = 5\n"
+FIVE = (*NAMES, "bank4")
+POLICY = "min_cut_rows = 5\nallow_continue = true\n"
+SHARED = "[privacy]\nshared = true\n"
+APART = '[privacy]\nshared = false\non_loss = "continue"\n'
 
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ca")
     authority.make_ca(folder)
-    return {made.name: made for made in authority.issue(folder, *NAMES)}
+    return {made.name: made for made in authority.issue(folder, *FIVE)}
 
 
 class Payments:
     """Files of a network and three banks, a run file with their certificates, and the commands of each."""
 
-    def __init__(self, folder, made, trees=4):
+    def __init__(self, folder, made, trees=4, names=NAMES, privacy=""):
         self.folder, self.ca, self.file = folder, made["network"].file.parent, folder / "run.toml"
+        self.names = names
         payments(folder)
+        if "bank4" in names:
+            fourth_bank(folder)
         (folder / "policy.toml").write_text(POLICY)
-        entries = (f'[[party]]\nname = "{n}"\ndata = "{n}.csv"\nfingerprint = "{made[n].fingerprint}"\n' for n in NAMES)
+        entries = (f'[[party]]\nname = "{n}"\ndata = "{n}.csv"\nfingerprint = "{made[n].fingerprint}"\n' for n in names)
         driver = f'[driver]\nca = "{self.ca / "ca.pem"}"\naddress = "127.0.0.1:{free_port()}"\npatience = 40\n'
         text = RUN.replace("n_estimators = 4", f"n_estimators = {trees}")
-        self.file.write_text(text + "[validation]\nshare = 0.2\n" + driver + "".join(entries))
+        self.file.write_text(text + privacy + "[validation]\nshare = 0.2\n" + driver + "".join(entries))
 
     def keys(self, name):
         return ["--cert", str(self.ca / f"{name}.pem"), "--key", str(self.ca / f"{name}.key")]
@@ -67,13 +73,20 @@ class Payments:
     def whole(self):
         """What all processes have, together."""
         own = load_model(self.folder / "network" / "model.json")
-        kept = {name: (self.folder / name / "part.json").read_bytes() for name in BANKS}
+        kept = {name: (self.folder / name / "part.json").read_bytes() for name in self.names[1:]}
         return parts.joined(own, {name: parts.decoded(part, name) for name, part in kept.items()})
 
     def simulated(self):
         """The model of the same run file with all parties in this process."""
         options = run_file.Options(measured, self.folder / "simulated")
         return run_file.train(open_run(self.file), options).models[""]
+
+
+def fourth_bank(folder):
+    """Takes every other account of the first."""
+    lines = (folder / "bank1.csv").read_text().splitlines(True)
+    (folder / "bank1.csv").write_text("".join([lines[0], *lines[1::2]]))
+    (folder / "bank4.csv").write_text("".join([lines[0], *lines[2::2]]))
 
 
 def finished(*processes: Process):
@@ -159,3 +172,73 @@ def test_a_bank_that_is_killed_and_started_again_finds_its_linked_rows_and_the_m
     whole, expected = world.whole(), world.simulated()
     assert (whole.forest, whole.history) == (expected.forest, expected.history)
     assert "are linked with" not in again.said, "rows are linked once"
+
+
+def test_three_of_four_banks_that_share_columns_and_then_the_network_are_killed_and_the_model_is_the_same(
+    tmp_path, certificates, start
+):
+    world = Payments(tmp_path, certificates, 30, FIVE, SHARED)
+    driver, banks = start(world.drive(), "network"), {bank: start(world.join(bank), bank) for bank in FIVE[1:]}
+    driver.wait_for("tree 3/30")
+    for bank in ("bank1", "bank2", "bank4"):
+        banks[bank].kill()
+    for bank in ("bank1", "bank2", "bank4"):
+        banks[bank] = start(world.join(bank), f"{bank} again")
+    driver.wait_for("tree 15/30")
+    driver.kill()
+    again = start(world.drive("--resume"), "network again")
+    finished(again, *banks.values())
+    whole, expected = world.whole(), world.simulated()
+    assert (whole.forest, whole.history) == (expected.forest, expected.history)
+    assert whole.ownership.groups == (FIVE[1:],)
+    assert (whole.forest.columns >= 2).sum() > 2, "banks' columns must be cut"
+    for name in FIVE:
+        kept = json.loads((tmp_path / name / "manifest.json").read_text())
+        assert (kept["status"], kept["shared_columns"]) == ("finished", [list(FIVE[1:])])
+        told(world, name, kept)
+
+
+def told(world, name, kept):
+    """Everybody's log verifies, and the manifest tells what linkages told and which messages told what."""
+    log = world.folder / name / "audit.log"
+    assert audit.verify(log, kept["audit"]["audit.log"]).run == kept["plan_sha256"]
+    result = CliRunner().invoke(app, ["audit", "verify", str(log), "--last", kept["audit"]["audit.log"]])
+    assert (result.exit_code, "kept by " + name in result.output) == (0, True)
+    assert "linked" in CliRunner().invoke(app, ["audit", "show", str(log)]).output
+    others = FIVE[1:] if name == "network" else ("network",)
+    assert {(one["party"], one["what"]) for one in kept["linked"]} == {
+        (other, what) for other in others for what in ("rows", "validation rows")
+    }
+    assert all(one["rows"] >= one["ids"] > 0 < one["most_rows_of_an_id"] for one in kept["linked"])
+    assert {("Facts", "columns"), ("LinkCounts", "counts"), ("MaskedSums", "masked_words")} <= {
+        (line["message"], line["field"]) for line in kept["known"]
+    }
+    assert any("opens sums over all" in leak for leak in kept["leaks"])
+    if name != "network":
+        assert kept["given"]["bits_at_most"] > 0
+
+
+def test_without_shared_columns_a_run_goes_on_without_three_banks_that_are_killed(tmp_path, certificates, start):
+    world = Payments(tmp_path, certificates, 30, FIVE, APART)
+    driver, banks = start(world.drive(), "network"), {bank: start(world.join(bank), bank) for bank in FIVE[1:]}
+    driver.wait_for("tree 5/30")
+    killed = ("bank1", "bank2", "bank4")
+    for bank in killed:
+        banks[bank].kill()
+    finished(driver, banks["bank3"])
+    model, kept = (
+        load_model(tmp_path / "network" / "model.json"),
+        json.loads((tmp_path / "network" / "manifest.json").read_text()),
+    )
+    lost = {name: loss["round"] for loss in kept["losses"] for name in loss["parties"]}
+    assert set(lost) == set(killed)
+    assert model.forest.n_trees == 30
+    first = {name: 2 + 2 * place for place, name in enumerate(FIVE[1:])}
+    for name, round_ in lost.items():
+        assert 5 <= round_ < 30
+        columns = model.forest.part(round_, 30).columns
+        assert not np.isin(columns, [first[name], first[name] + 1]).any()
+    expected = world.simulated()
+    assert model.forest.first(min(lost.values())).columns.tolist() == (
+        expected.forest.first(min(lost.values())).columns.tolist()
+    )

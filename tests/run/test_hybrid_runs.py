@@ -18,6 +18,7 @@ from hedgerow.run.forecast.disclosures import leaks, sights, used
 from hedgerow.run.simulation import run_file
 from hedgerow.run.simulation.parties import members
 from hedgerow.run.simulation.predict import predict_parties
+from hedgerow.storage.audit import verify
 from hybrid_files import BANKS, PLAIN, RUN, parties_of, payments, rewritten
 
 WHOLE = RUN + parties_of()
@@ -183,6 +184,135 @@ def test_banks_that_share_no_id_are_told_of_and_the_run_goes_on(tmp_path):
     for bank in BANKS:
         assert any(f"Party {bank!r} holds none of your 600 rows" in note and "compared as text" in note
                    for note in done.notes)  # fmt: skip
+
+
+# What is mistyped
+
+
+def cells(party, change):
+    """Another file of a party: its lines, the header first."""
+    return lambda folder, text: rewritten(folder / f"{party}.csv", change) or text
+
+
+def words(old, new):
+    return lambda _, text: text.replace(old, new)
+
+
+def strangers(*banks):
+    """Whose ids are written otherwise."""
+
+    def change(folder, text):
+        for bank in banks:
+            rewritten(folder / f"{bank}.csv", lambda rows: [rows[0], *([f"0{row[0]}", *row[1:]] for row in rows[1:])])
+        return text
+
+    return change
+
+
+MISTYPED = {
+    "a file that is not there": (words("bank2.csv", "bnk2.csv"), "[[party]] 'bank2' data names "),
+    "a bank without the column of ids": (
+        cells("bank2", lambda rows: [["acct", *rows[0][1:]], *rows[1:]]),
+        "bank2.csv has no column 'account' (did you mean 'acct'?)",
+    ),
+    "no column of ids at the network": (
+        cells("network", lambda rows: [["acct", *rows[0][1:]], *rows[1:]]),
+        "network.csv has no column 'account'",
+    ),
+    "an id twice at a bank": (
+        cells("bank2", lambda rows: [*rows, rows[1]]),
+        "Party 'bank2' is passive, and 1 of its 41 rows repeat the id of another",
+    ),
+    "an empty id at a bank": (
+        cells("bank2", lambda rows: [*rows, ["", *rows[1][1:]]]),
+        "1 of the ids are missing, the first at line 42 of ",
+    ),
+    "a missing label": (
+        cells("network", lambda rows: [*rows[:5], [*rows[5][:-1], ""], *rows[6:]]),
+        "1 of the labels are missing, the first at line 6 of ",
+    ),
+    "a label that is NaN": (
+        cells("network", lambda rows: [*rows[:5], [*rows[5][:-1], "NaN"], *rows[6:]]),
+        "1 of the labels are missing, the first at line 6 of ",
+    ),
+    "labels of one class": (
+        cells("network", lambda rows: [rows[0], *([*row[:-1], "no"] for row in rows[1:])]),
+        "The labels of the active party hold one class only",
+    ),
+    "no column of labels": (
+        cells("network", lambda rows: [[*rows[0][:-1], "frd"], *rows[1:]]),
+        "network.csv has no column 'fraud'",
+    ),
+    "a bank without rows": (cells("bank2", lambda rows: rows[:1]), "bank2.csv has columns but no rows"),
+    "a bank with ids alone": (cells("bank2", lambda rows: [row[:1] for row in rows]), "bank2.csv: Found array with 0"),
+    "a line that is too short": (
+        cells("bank2", lambda rows: [*rows[:3], rows[3][:1], *rows[4:]]),
+        "has 1 columns where the header has 3",
+    ),
+    "a value without end": (
+        cells("bank2", lambda rows: [*rows[:3], [rows[3][0], "inf", "1"], *rows[4:]]),
+        "Column 'age' holds an infinite value",
+    ),
+    "words among a shared column's numbers": (
+        cells("bank2", lambda rows: [rows[0], *([row[0], "old", row[2]] for row in rows[1:])]),
+        "Column 'age' holds categorical values at party 'bank2'",
+    ),
+    "an active party that is none": (words('= "network"\n[data]', '= "netwrk"\n[data]'), "names 'netwrk', which is no"),
+    "sharing with nobody known": (
+        lambda _, text: text + 'shared = [["bank1", "bank2", "bnk3"]]\n',
+        "shared names 'bnk3', which is no passive party",
+    ),
+    "sharing in a word": (lambda _, text: text + 'shared = "yes"\n', "shared must be true, false or lists of names"),
+    "two of three that share are strangers": (
+        strangers("bank1", "bank2"),
+        "Of the parties that share columns (bank1, bank2, bank3) only 1 have any of the rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTYPED)
+def test_what_is_mistyped_is_refused_in_one_sentence_and_with_code_3(tmp_path, case):
+    change, sentence = MISTYPED[case]
+    payments(tmp_path)
+    (tmp_path / "run.toml").write_text(change(tmp_path, WHOLE + PLAIN))
+    errors = [line for line in said(tmp_path, "train", code=3).output.splitlines() if line.startswith("hedgerow: ")]
+    assert len(errors) == 1
+    assert sentence in errors[0]
+    assert errors[0].endswith(".")
+    assert "Traceback" not in errors[0]
+
+
+def test_a_bank_without_common_ids_takes_no_part_and_it_is_said(tmp_path):
+    payments(tmp_path)
+    (tmp_path / "run.toml").write_text(strangers("bank2")(tmp_path, WHOLE + PLAIN + "shared = false\n"))
+    output = said(tmp_path, "train").output
+    assert "Party 'bank2' holds none of your 600 rows" in output
+    kept = json.loads((tmp_path / "runs/payments/manifest.json").read_text())
+    assert {one["party"]: one["rows"] > 0 for one in kept["linked"]} == {"bank1": True, "bank2": False, "bank3": True}
+
+
+def test_the_manifest_names_linkages_groups_and_who_was_told_what(tmp_path):
+    payments(tmp_path)
+    trained(tmp_path, WHOLE + PLAIN)
+    folder = tmp_path / "runs" / "payments"
+    kept = json.loads((folder / "manifest.json").read_text())
+    table = party_tables(read(tmp_path, WHOLE)).training
+    rows = {bank: np.isin(table["network"].ids, table[bank].ids).sum() for bank in BANKS}
+    assert kept["shared_columns"] == [list(BANKS)]
+    assert sum(one["rows"] for one in kept["linked"]) <= sum(rows.values()), "a row of several is asked of one"
+    assert all(0 < one["most_rows_of_an_id"] < one["rows"] for one in kept["linked"])
+    assert ("Facts", "columns") in {(line["message"], line["field"]) for line in kept["known"]}
+    (sums,), columns = kept["learnt"]["sums"], kept["learnt"]["columns"]
+    assert {column["party"] for column in columns} == {sums["party"]} == {", ".join(BANKS)}
+    assert min(sums["bits_at_most"], sums["bits_of_bins"]) > 0 < max(column["sides"] for column in columns)
+    for name, last in kept["audit"].items():
+        assert verify(folder / name, last).n_lines > 10
+    apart = trained(tmp_path, WHOLE + PLAIN + "shared = false\n", folder=tmp_path / "apart")
+    assert apart.models
+    kept = json.loads((tmp_path / "apart" / "manifest.json").read_text())
+    assert "shared_columns" not in kept
+    assert {one["party"]: one["rows"] for one in kept["linked"]} == rows
+    assert ("Facts", "columns") not in {(line["message"], line["field"]) for line in kept["known"]}
 
 
 # Before it runs

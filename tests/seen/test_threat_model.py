@@ -27,6 +27,7 @@ ROWS = {
     "vertical, hidden rows": ["hidden", "hidden by Paillier"],
     "prediction": ["predict"],
     "sealed prediction": ["sealed", "sealed by Paillier"],
+    "sealed prediction, shared columns": ["sealed, shared"],
     ALIGNED: [],
     "linkage of rows": ["linked", "linked by ids that are shown"],
     "hybrid, shared columns": ["shared", "shared, unencrypted"],

@@ -600,16 +600,41 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
             )
 
 
+class BaggedModel(msgspec.Struct, frozen=True):
+    """One of the models of several active parties by which rows are predicted together."""
+
+    model: str
+    """The id that its parts share."""
+    active: str
+    """Whose labels it was trained with."""
+    trees: int
+    parties: tuple[str, ...]
+    """The passive parties that have a part of it."""
+
+
 class Prediction(Method, frozen=True, tag=PREDICT):
-    """A vertical model's parties predict: `active` asks the others, each of which has its part of `model` (its id)."""
+    """A vertical model's parties predict: `active` asks the others, each of which has its part of `model` (its id).
+
+    Where rows are predicted by the models of several active parties, `bagged` has them, and `model` is their common id.
+    """
 
     active: str
     model: str
+    bagged: tuple[BaggedModel, ...] = ()
 
     def check(self, plan: "Plan") -> None:
-        """Refuse a prediction without an active party, or of no model."""
+        """Refuse a prediction without an active party, or of no model, or by models that others have."""
         if self.active not in plan.names or not self.model:
             raise ParameterError("A prediction over several parties has an active party among them, and a model's id.")
+        for one in self.bagged:
+            strange = sorted(set(one.parties) - set(plan.answering))
+            if strange or one.trees < 0:
+                raise ParameterError(
+                    f"The model of {one.active!r} needs {(strange or [one.active])[0]!r}, which is no passive party of "
+                    "this prediction; name all of them in the run file."
+                )
+        if len({one.model for one in self.bagged}) < len(self.bagged):
+            raise ParameterError("A prediction by several models has one of them twice; name each once.")
 
 
 class SealedPrediction(Method, frozen=True, tag=SEALED):

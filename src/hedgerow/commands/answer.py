@@ -12,6 +12,7 @@ from hedgerow.commands.predict_together import NEW_FOLDER, say, written_as
 from hedgerow.commands.print_tables import note
 from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.identity.identity import Identity
+from hedgerow.model.bagged_part import joined_columns
 from hedgerow.model.part import load_part
 from hedgerow.protocols.predict.own_part import PartOwner, check_owner
 from hedgerow.run.file.policy import read_policy
@@ -22,7 +23,12 @@ from hedgerow.run.real.connect import Options
 
 AnswerFolder = Annotated[Path | None, typer.Option("--folder", help=f"{NEW_FOLDER}.", show_default=False)]
 PartFile = Annotated[
-    Path, typer.Option("--part", help="Own part of the model, which `hedgerow join` left.", show_default=False)
+    list[Path],
+    typer.Option(
+        "--part",
+        help="Own part of the model, which `hedgerow join` left; repeated for the models of several active parties.",
+        show_default=False,
+    ),
 ]
 
 
@@ -43,13 +49,15 @@ def answer(
 ) -> None:
     """Answer the active party's prediction requests for this party's splits; ends when done."""
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
-    own, identity = load_part(part), Identity.load(cert, key)
+    (own, *more), identity = [load_part(file) for file in part], Identity.load(cert, key)
     if name in run.names and name != run.active:
-        check_owner(own, name)
+        for one in (own, *more):
+            check_owner(one, name)
     roles = Roles(None, id_ or run.data.id, None, run.data.absent, tuple(ignore or ()), delimiter, decimal)
-    table = read_like(str(data), own.columns, written_as(run, roles))
+    columns = joined_columns([one.columns for one in (own, *more)])
+    table = read_like(str(data), columns, written_as(run, roles))
     for sentence in table.remarks:
         note(in_options(sentence))
     keeper, options = PartOwner(name, own, table, rules, identity), Options(folder, say=say)
-    place = real_answer.answer(run, keeper, options, ledger or ledger_beside(key))
+    place = real_answer.answer(run, keeper, options, ledger or ledger_beside(key), tuple(more))
     typer.echo(f"folder: {place}")

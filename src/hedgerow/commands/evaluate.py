@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import predict_together
+from hedgerow.commands import predict_bag, predict_together
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.print_tables import (
     check_writable,
@@ -19,7 +19,8 @@ from hedgerow.commands.print_tables import (
     print_grid,
 )
 from hedgerow.commands.read_tables import Roles, label_of, read_like
-from hedgerow.model.file import load_model, write_whole
+from hedgerow.model.bag import Bag, load_any
+from hedgerow.model.file import write_whole
 from hedgerow.run.file.options import DataOptions
 from hedgerow.threads import threads_of
 
@@ -49,13 +50,18 @@ def evaluate(
     """Compare a model's predictions with labels (without --label, its own); a vertical model with its other parties."""
     if json_ is not None:
         check_writable(json_)
-    loaded = load_model(model)
+    loaded = load_any(model)
     parties = predict_together.parties_of(with_, cert, key, without, folder)
     known = DataOptions() if parties is None else parties.run.data
     label = label_of(data, label, loaded.label or known.label)
     side = (label, id_ or known.id, weight or known.weight)
     roles = Roles(*side, loaded.absent, tuple(ignore or ()), delimiter, decimal)
-    if parties is None:
+    if isinstance(loaded, Bag):
+        table = predict_bag.read_rows(loaded, data, roles, parties)
+        comparable(table.labels, loaded.classes)  # before anybody is asked
+        each = predict_bag.predicted_by_each(loaded, table, parties, threads_of(n_jobs))
+        found = measured_by(loaded, table, loaded.of_each(each))
+    elif parties is None:
         loaded.check_whole()
         table = read_like(data, loaded.columns, roles)
         found = measured(loaded, table, threads_of(n_jobs))

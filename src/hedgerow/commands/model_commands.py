@@ -1,6 +1,7 @@
 """The commands that take a trained model, or a part of one."""
 
 from hedgerow.commands.answer import answer
+from hedgerow.commands.bag import bag, share
 from hedgerow.commands.disclose import disclose
 from hedgerow.commands.evaluate import evaluate
 from hedgerow.commands.explain import explain
@@ -8,4 +9,4 @@ from hedgerow.commands.predict import predict
 from hedgerow.commands.serve import serve
 from hedgerow.commands.show import show
 
-MODEL_COMMANDS = (predict, answer, serve, evaluate, show, explain, disclose)
+MODEL_COMMANDS = (predict, answer, serve, evaluate, show, explain, disclose, share, bag)

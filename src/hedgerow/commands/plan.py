@@ -22,6 +22,11 @@ MOST_READ = 50 << 20
 FULL = "full trees, so an upper estimate"
 GROWN = "trees as large as some grown of it here"
 
+TO_PREDICT = (
+    "Between real parties, each active one drives a run of its own. To score rows by another's model it must be given "
+    "that one's part: where its columns are cut, and leaf values, which tell averages of its labels (hedgerow share)."
+)
+
 Run = Annotated[Path, typer.Argument(help="Run file in TOML, or one of FedTree's (.conf).", show_default=False)]
 Columns = Annotated[
     int | None,
@@ -40,6 +45,16 @@ Rows = Annotated[
 def plan(run: Run, columns: Columns = None, rows: Rows = None) -> None:
     """Show who will see what in a run, and its cost in bytes and seconds, before anything runs."""
     described = open_run(run)
+    for one in described.each:
+        if described.actives:
+            typer.echo(f"The run of {one.active}, with every passive party that has some of its rows:\n")
+        _show(one, columns, rows)
+        typer.echo("\n" * bool(described.actives), nl=False)
+    if described.actives:
+        typer.echo(TO_PREDICT)
+
+
+def _show(described: RunFile, columns: int | None, rows: int | None) -> None:
     agreed, is_real = _plan(described)
     shape, source = _shape(described, agreed, columns, rows)
     told = described.disclosed()

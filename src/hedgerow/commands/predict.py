@@ -14,14 +14,15 @@ import typer
 from numpy.typing import NDArray
 
 from hedgerow.commands import options as opt
-from hedgerow.commands import predict_together, scoring
+from hedgerow.commands import predict_bag, predict_together, scoring
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.predict_together import Parties
 from hedgerow.commands.print_tables import check_writable, note
 from hedgerow.commands.read_tables import Roles, read_like
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
-from hedgerow.model.file import load_model, write_whole
+from hedgerow.model.bag import Bag, load_any
+from hedgerow.model.file import write_whole
 from hedgerow.model.fixed_scores import BITS
 from hedgerow.model.model import Model
 from hedgerow.run.real.score_plan import Sealing
@@ -69,16 +70,30 @@ def predict(
     """
     if out is not None:
         check_writable(out)
-    loaded = load_model(model)
+    loaded = load_any(model)
     parties = predict_together.parties_of(with_, cert, key, without, folder)
     if keep_openings is not None and not sealed:
         raise ParameterError("--keep-openings goes with --sealed; add that.")
+    if isinstance(loaded, Bag):
+        predict_bag.check_bag(loaded, what, sealed, serve)
+        roles = Roles(
+            None,
+            id_ or (parties.run.data.id if parties else None),
+            None,
+            loaded.absent,
+            tuple(ignore or ()),
+            delimiter,
+            decimal,
+        )
+        table = predict_bag.read_rows(loaded, _given(data), roles, parties)
+        each = predict_bag.predicted_by_each(loaded, table, parties, threads_of(n_jobs))
+        _write(out, table, roles.id, predict_bag.columns_of(loaded, each, what))
+        return
     sealing = scoring.sealing_of(cipher, bits, link_mbit, parties, keep_openings) if sealed else None
     if serve:
         scoring.stay(loaded, parties, sealing, data, threads_of(n_jobs), (listen, token_file))
         return
-    if data is None:
-        raise ParameterError("DATA is missing; name the table whose rows are predicted.")
+    data = _given(data)
     _check_told(loaded, what, sealed)
     roles = Roles(None, id_, None, loaded.absent, tuple(ignore or ()), delimiter, decimal)
     if parties is None:
@@ -89,9 +104,20 @@ def predict(
         id_ = id_ or parties.run.data.id
         table = predict_together.own_rows(loaded, data, replace(roles, id=id_), parties)
         reached = _asked(loaded, table, parties, sealing, threads_of(n_jobs))
+    _write(out, table, id_, _predicted(loaded, reached, what))
+
+
+def _given(data: str | None) -> str:
+    if data is None:
+        raise ParameterError("DATA is missing; name the table whose rows are predicted.")
+    return data
+
+
+def _write(out: Path | None, table: Table, id_: str | None, predicted: tuple[list[str], list[Sequence[Any]]]) -> None:
+    """The table's remarks, and the CSV."""
     for sentence in table.remarks:
         note(in_options(sentence))
-    header, columns = _predicted(loaded, reached, what)
+    header, columns = predicted
     if table.ids is not None:
         header, columns = [id_ or "id", *header], [table.ids.tolist(), *columns]
     lines = _lines(header, columns)

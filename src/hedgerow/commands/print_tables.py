@@ -16,6 +16,7 @@ from rich.text import Text
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError, Sentence
 from hedgerow.model import quality
+from hedgerow.model.bag import Bag
 from hedgerow.model.model import ClassLabel, Model, class_numbers
 from hedgerow.report.tree_text import plain
 
@@ -74,7 +75,7 @@ def measured(model: Model, table: Table, threads: int) -> dict[str, float]:
     return measured_by(model, table, model.predict(table, threads))
 
 
-def measured_by(model: Model, table: Table, predicted: NDArray[np.float64]) -> dict[str, float]:
+def measured_by(model: Model | Bag, table: Table, predicted: NDArray[np.float64]) -> dict[str, float]:
     """Every metric that the table's labels allow, of what was predicted for its rows."""
     labels = comparable(table.labels, model.classes)
     found = quality.allowed(labels, predicted, table.weights, len(model.classes))

@@ -16,6 +16,7 @@ from hedgerow.run.file.options import Baseline
 from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.folder.folder import MODEL
 from hedgerow.run.simulation import run_file as local_run
+from hedgerow.run.simulation import several_runs
 from hedgerow.run.simulation.run_file import Outcome
 from hedgerow.threads import threads_of
 
@@ -62,7 +63,7 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
     place = folder or run.folder
     with resumable(place, not isinstance(run.method, Baseline)), live(run.params.n_estimators) as shown:
         options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        outcome = local_run.train(run, options)
+        outcome = (several_runs if run.actives else local_run).train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:
         if sentence not in shown.said:
             note(sentence)
@@ -70,6 +71,8 @@ def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None)
     if path.suffix.lower() == ".conf":
         _fedtree_line(outcome)
     typer.echo(f"folder: {place}")
+    if outcome.bag is not None:
+        typer.echo(f"bag: {run.model or outcome.bag}")
     typer.echo(f"model: {run.model or place / MODEL}" if "" in outcome.models else f"models: {place / 'parties'}")
 
 
@@ -87,7 +90,7 @@ def resumable(folder: Path, kept: bool) -> Iterator[None]:
 def _report(outcome: Outcome) -> None:
     """Metrics, and the bytes that each party was sent and sent itself."""
     columns = dict(outcome.metrics)
-    if len(columns) > 1:
+    if len(columns) > 1 and outcome.bag is None:
         columns["mean"] = _mean(list(columns.values()))
     models = list(outcome.models.values())
     trees = [str(model.forest.n_trees) for model in models]

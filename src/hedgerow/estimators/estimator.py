@@ -14,9 +14,10 @@ from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.inputs import categorical_in, held_out
 from hedgerow.estimators.parameters import check_choices, tree_params
-from hedgerow.estimators.parties import fit_over_parties, leaves_over_parties, sealed_over_parties
+from hedgerow.estimators.parties import fit_over_parties
+from hedgerow.estimators.party_predictions import each_over_parties, leaves_over_parties, sealed_over_parties
 from hedgerow.estimators.verbose import Spoken
-from hedgerow.model.file import save
+from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.run.simulation.party_tables import are_parties
@@ -32,7 +33,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     _average: ClassVar[bool]
     _by_name = False
     """Whether columns of a frame are found by name, because the fit was on tables, in whatever order."""
-    model_: Model
+    model_: Any
+    """A `Model`; of several active parties (`Bagged`) a `Bag` of theirs."""
     notes_: list[str]
 
     def _take(self, given: Mapping[str, Any]) -> None:
@@ -116,28 +118,47 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if self.model_.classes:
             self.classes_ = np.array(self.model_.classes)
 
+    @property
+    def _one(self) -> Model:
+        """The model, where there is one."""
+        check_is_fitted(self)
+        if isinstance(self.model_, Bag):
+            name = next(iter(self.model_.models))
+            raise ParameterError(
+                f"Several active parties have a model each, and this is of one; take one, like model_.models[{name!r}]."
+            )
+        model: Model = self.model_
+        return model
+
     def _table(self, X: Any) -> Table:
         check_is_fitted(self)
         if isinstance(X, Table):
             return X
-        table = Table.of(X, categorical=categorical_in(X, self.model_), absent=self.model_.absent)
+        table = Table.of(X, categorical=categorical_in(X, self._one), absent=self._one.absent)
         if not (self._by_name and hasattr(X, "columns")):  # a frame's columns are found by their names
             validate_data(self, X, reset=False, skip_check_array=True)
         return table
 
     def _scores(self, X: Any, sealed: bool = False) -> NDArray[np.float32]:
         """Raw scores of a table's rows, or by the parties of a vertical model asking each other."""
-        check_is_fitted(self)
+        model = self._one
         if sealed:
-            return sealed_over_parties(self.model_, X, self.n_jobs)
+            return sealed_over_parties(model, X, self.n_jobs)
         if are_parties(X):
-            return self.model_.scores_at(self.apply(X))
-        return self.model_.scores(self._table(X), threads_of(self.n_jobs))
+            return model.scores_at(self.apply(X))
+        return model.scores(self._table(X), threads_of(self.n_jobs))
 
     def _means(self, X: Any, sealed: bool = False) -> NDArray[np.float64]:
         """Expected numbers, or the probability of every class."""
-        scores = self._scores(X, sealed)
-        return self.model_.means(scores)
+        check_is_fitted(self)
+        if isinstance(self.model_, Bag):
+            return self.model_.of_each(self._each(self.model_, X, sealed))
+        return self._one.means(self._scores(X, sealed))
+
+    def _each(self, bag: Bag, X: Any, sealed: bool) -> list[NDArray[np.float64]]:
+        """What each active party's model predicts for the rows of one of them, or of a table with all columns."""
+        each = each_over_parties(bag, X, sealed)
+        return bag.each(X, threads_of(self.n_jobs)) if each is None else each
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -147,7 +168,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def importances(self, kind: ImportanceKind = "gain") -> NDArray[np.float64]:
         """Each column's share of the forest's gain, number of cuts (`split`) or cover."""
         check_is_fitted(self)
-        return self.model_.forest.importances(len(self.model_.columns), kind)
+        shares = self.model_.importances(kind)
+        return np.array([shares[name] for name in self.model_.names])
 
     def shap_values(self, X: Any) -> NDArray[np.float64]:
         """What each column adds to each row's raw score, and last the score of a row of which nothing is known.
@@ -159,21 +181,21 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         check_is_fitted(self)
         if are_parties(X):
             raise ParameterError("shap_values takes one table with the columns of all parties, not their tables apart.")
-        table = self._table(X)
-        return self.model_.shap_values(table, threads_of(self.n_jobs))
+        model = self._one
+        return model.shap_values(self._table(X), threads_of(self.n_jobs))
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The node at which each row ends, counted from the root of its tree (rows x trees)."""
         check_is_fitted(self)
+        model = self._one
         if are_parties(X):
-            return leaves_over_parties(self.model_, X)
-        table = self._table(X)
-        return self.model_.leaves(table, threads_of(self.n_jobs))
+            return leaves_over_parties(model, X)
+        return model.leaves(self._table(X), threads_of(self.n_jobs))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a JSON file that `hedgerow.load_model` and the command line read."""
+        """Write the model to a JSON file that the command line and `hedgerow.load_model`, or `load_bag`, read."""
         check_is_fitted(self)
-        save(self.model_, path)
+        save_any(self.model_, path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -207,11 +229,17 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any, sealed: bool = False) -> NDArray[np.generic]:
         """The likeliest class of each row; `sealed` as in `predict_proba`."""
+        check_is_fitted(self)
+        if isinstance(self.model_, Bag):
+            return self.model_.labels_of_each(self._each(self.model_, X, sealed))
         means = self._means(X, sealed)
         return np.asarray(self.classes_[means.argmax(axis=1)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Raw scores: one a row for two classes, else one a class."""
+        """Raw scores: one a row for two classes, else one a class; of several models, probabilities (less a half)."""
+        if isinstance(getattr(self, "model_", None), Bag):  # whose models have a score each
+            means = self._means(X)
+            return means[:, 1] - 0.5 if means.shape[1] == 2 else means
         scores = self._scores(X).astype(np.float64)
         return scores[:, 0] - (0.5 if self._average else 0.0) if scores.shape[1] == 1 else scores
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import Federation
 from hedgerow.errors import ParameterError
 from hedgerow.estimators.estimator import Classifier, Estimator, Regressor
@@ -78,7 +79,7 @@ class GBDTClassifier(Boosted, Classifier):
         constant_hessian: bool = False,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
-        federation: Federation | None = None,
+        federation: Federation | Bagged | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -119,7 +120,7 @@ class GBDTRegressor(Boosted, Regressor):
         constant_hessian: bool = False,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
-        federation: Federation | None = None,
+        federation: Federation | Bagged | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import FEW_BITS, LEAST_CUT_ROWS, Horizontal, Vertical, check_federation
 from hedgerow.estimators.inputs import seed_of
 from hedgerow.trees.params import TreeParams
@@ -13,7 +14,8 @@ from hedgerow.trees.watched_metrics import check_name
 
 def check_choices(federation: Any, eval_metric: str | None) -> None:
     """Refuse a federation or a metric that there is not, before anything is done."""
-    check_federation(federation)
+    if not isinstance(federation, Bagged):
+        check_federation(federation)
     check_name(eval_metric)
 
 

@@ -1,22 +1,19 @@
-"""`fit` and `predict` over several parties' tables, where an estimator has a federation."""
+"""`fit` over several parties' tables, where an estimator has a federation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import NoPrivacy, Vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
-from hedgerow.errors import ParameterError
 from hedgerow.estimators.parameters import tree_params
+from hedgerow.model.bag import Bag
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell
 from hedgerow.run.simulation.fit import fit_parties
-from hedgerow.run.simulation.party_tables import are_parties, parties_of, tables_of
-from hedgerow.run.simulation.predict import predict_parties
-from hedgerow.run.simulation.score import sealed_scores
+from hedgerow.run.simulation.party_tables import tables_of
+from hedgerow.run.simulation.several_active import fit_bag
 from hedgerow.threads import threads_of
 from hedgerow.trees.boost import Callback
 from hedgerow.trees.losses import LossName
@@ -33,28 +30,19 @@ def fit_over_parties(
     callbacks: Sequence[Callback],
     notes: list[str],
     tell: Tell,
-) -> Model:
+) -> Model | Bag:
     """Train over the parties' tables; `own` are the estimator's parameters, `task` the rest of the goal."""
-    tables, vertical = tables_of(parties), isinstance(own["federation"], Vertical)
-    widths = [table.n_columns for table in tables.values()]
-    few_bits = _encrypted(own["federation"]) and objective[0] is None and not _weighted(tables, task)
-    params = tree_params(own, sum(widths) if vertical else min(widths), average, few_bits)
-    return fit_parties(
-        tables, eval_set, own["federation"], Goal(*objective, **task), params,
+    tables, federation = tables_of(parties), own["federation"]
+    one = federation.hybrid if isinstance(federation, Bagged) else federation
+    vertical, widths = isinstance(one, Vertical), [table.n_columns for table in tables.values()]
+    few_bits = _encrypted(one) and objective[0] is None and not _weighted(tables, task)
+    params = tree_params({**own, "federation": one}, sum(widths) if vertical else min(widths), average, few_bits)
+    fit: Any = fit_bag if isinstance(federation, Bagged) else fit_parties
+    trained: Model | Bag = fit(
+        tables, eval_set, federation, Goal(*objective, **task), params,
         notes=notes, threads=threads_of(own["n_jobs"]), callbacks=callbacks, tell=tell,
     )  # fmt: skip
-
-
-def leaves_over_parties(model: Model, parties: Any) -> NDArray[np.int32]:
-    """Where the active party's rows end in every tree."""
-    return predict_parties(model, parties_of(parties))
-
-
-def sealed_over_parties(model: Model, parties: Any, n_jobs: int | None) -> NDArray[np.float32]:
-    """Raw scores of the active party's rows, by sealed prediction."""
-    if not are_parties(parties):
-        raise ParameterError("Only the parties of a vertical model predict sealed; give a mapping of their tables.")
-    return sealed_scores(model, parties_of(parties), threads=threads_of(n_jobs))
+    return trained
 
 
 def _encrypted(federation: Any) -> bool:

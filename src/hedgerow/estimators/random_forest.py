@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import Federation
 from hedgerow.estimators.estimator import Classifier, Estimator, Regressor
 from hedgerow.model.model import Model
@@ -32,7 +33,7 @@ class RandomForest(Estimator):
         gradient_bits: int | None = None,
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
-        federation: Federation | None = None,
+        federation: Federation | Bagged | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,

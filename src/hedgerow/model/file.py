@@ -121,6 +121,8 @@ def decoded(content: bytes, path: str) -> Model:
     try:
         file = msgspec.json.decode(content, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if is_bag(content):
+            raise ModelError(f"{path} is a bag of several models; read it with load_bag.") from None
         raise ModelError(f"{path} is not a hedgerow model, or it is damaged.") from None
     if file.hedgerow != VERSION:
         raise ModelError(f"{path} is a model of version {file.hedgerow}; this hedgerow reads version {VERSION}.")
@@ -130,6 +132,11 @@ def decoded(content: bytes, path: str) -> Model:
         return _model(msgspec.json.decode(file.body, type=_Body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HedgerowError, OverflowError) as error:
         raise ModelError(f"{path} is not a model that can be used: {error}") from None
+
+
+def is_bag(content: bytes) -> bool:
+    """Whether this is the content of a bag's file (`model.bag`), whole or damaged, and not of a model's."""
+    return content.lstrip()[:20].startswith(b'{"hedgerow bag"')
 
 
 def _model(body: _Body) -> Model:

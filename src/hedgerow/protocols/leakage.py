@@ -8,9 +8,11 @@ at its node is less than its own hessian; a bin with less than twice the node's 
 which has just the gradient and hessian that the sum says. How full the bins are, sums at the first root tell; what
 remains possible for a row weighs so that all rows together fill them just so. The share that was told is
 1 - (mean entropy that remains) / (entropy of the column).
+
+A party that has some of the rows is looked at over these: what others have at a node is taken from its missing values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +31,8 @@ FITS, FITTED, TINY, LEAST_ENTROPY = 1000, 1e-8, 1e-9, 1e-5
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Held = Mapping[str, Bools]
+"""By party, which rows it has; one that is not named has all."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class ColumnTold:
 class LearntBins:
     """Which bins of passive columns each of some rows may still be in."""
 
+    # more than 15 attributes: arrays that are kept between processes, and where they lie in the run at hand
+
     owners: tuple[tuple[str, int], ...]
     """Passive parties and how many columns each has, in order."""
     columns: Ints
@@ -63,7 +69,11 @@ class LearntBins:
     by_both: Bools
     """Rows x passive bins: whether sides, or sides and sums, leave the bin open."""
     full: Ints
-    """Sums of hessians at the first root."""
+    """Sums of hessians of a whole tree, the first that asked."""
+    here: Bools
+    """Parties x these rows: which the party has."""
+    sizes: tuple[int, ...]
+    """How many rows each party has."""
     opened: dict[str, tuple[int, int]] = field(default_factory=dict)
     """The sums of each party that were opened, and the bits that they can carry at most, whatever was sealed."""
     _known: dict[tuple[int, int], Ints] = field(default_factory=dict)
@@ -73,7 +83,9 @@ class LearntBins:
     """Whether passive parties give sums in this round."""
 
     @classmethod
-    def of(cls, grid: Grid, passive: Sequence[tuple[str, int, int]], n_rows: int) -> "LearntBins":
+    def of(
+        cls, grid: Grid, passive: Sequence[tuple[str, int, int]], n_rows: int, held: Held | None = None
+    ) -> "LearntBins":
         """Nothing is known yet; of all columns these, from a first up to a last, are each passive party's."""
         offsets, none = grid.offsets.astype(np.int64), np.empty(0, np.int64)
         columns = np.concatenate([none, *(np.arange(first, last) for _, first, last in passive)])
@@ -83,20 +95,30 @@ class LearntBins:
         owners = tuple((party, last - first) for party, first, last in passive)
         possible = np.ones((n, len(at)), np.bool_)
         known = (owners, columns, np.diff(offsets)[columns], at, rows, n_rows)
-        return cls(*known, by_sides=possible, by_both=possible.copy(), full=np.zeros(len(at), np.int64))
+        here, masks = np.ones((len(owners), n), np.bool_), [(held or {}).get(party) for party, _ in owners]
+        for own, mask in zip(here, masks, strict=True):
+            own[:] = True if mask is None else mask[rows]
+        sizes = tuple(n_rows if mask is None else int(mask.sum()) for mask in masks)
+        full = np.zeros(len(at), np.int64)
+        return cls(*known, by_sides=possible, by_both=possible.copy(), full=full, here=here, sizes=sizes)
 
     def __post_init__(self) -> None:
         self.place = np.full(self.n_rows, -1, np.int64)
         self.place[self.rows] = np.arange(len(self.rows))
         self.ends = np.cumsum(self.widths)
+        ends = np.cumsum([n for _, n in self.owners], dtype=np.int64).tolist()
+        self.spans = [slice(last - n, last) for (_, n), last in zip(self.owners, ends, strict=True)]
+        """The columns of each party."""
+        self.held: list[Bools | None] = [None] * len(self.owners)
 
     @property
     def starts(self) -> Ints:
         """Where the bins of each column begin."""
         return np.asarray(self.ends - self.widths, np.int64)
 
-    def follow(self, grid: Grid) -> None:
+    def follow(self, grid: Grid, held: Held | None = None) -> None:
         """Where bins lie now: the columns of a party that is lost have one left, in which all rows are."""
+        self.held = [(held or {}).get(party) for party, _ in self.owners]
         offsets = grid.offsets.astype(np.int64)
         bins = np.diff(offsets)
         self.at = np.full(len(self.at), -1)
@@ -115,11 +137,12 @@ class LearntBins:
         """
         told = opened[:, self.at]
         told[:, self.at < 0] = 0
+        self._leave_out_others(nodes, told, part, gradients)
         self._is_asked = self._is_asked or bool(np.delete(told, self.ends - 1, axis=1).any())
         if not self._is_asked:
             return
         if not self.full.any():
-            self.full = told[0, :, 1].copy()
+            self.full = told[nodes.tree == nodes.tree[0], :, 1].sum(axis=0)
         asked = list(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True))
         new = dict(zip(asked, told, strict=True))
         for (tree, node), sums in list(new.items()):
@@ -127,11 +150,33 @@ class LearntBins:
             if (tree, parent) in self._known and (tree, sibling) not in new:
                 new[tree, sibling] = self._known[tree, parent] - sums
         for (tree, node), sums in new.items():
-            self._exclude(part.rows(_one(tree, node)), sums, gradients[tree])
+            rows = part.rows(_one(tree, node))
+            for columns, held in self._apart():
+                self._exclude(rows if held is None else rows[held[rows]], sums, gradients[tree], columns)
         self._known |= new
 
-    def _exclude(self, rows: NDArray[np.uint32], sums: Ints, gradients: NDArray[Any]) -> None:
-        """Rows of a node are not in bins with less than their own sums; one that is alone in a bin is in no other."""
+    def _apart(self) -> list[tuple[slice, Bools | None]]:
+        """Columns whose owners have the same rows."""
+        if all(held is None for held in self.held):
+            return [(slice(0, len(self.columns)), None)]
+        return list(zip(self.spans, self.held, strict=True))
+
+    def _leave_out_others(self, nodes: Nodes, told: Ints, part: Part, gradients: NDArray[Any]) -> None:
+        """Rows that a party lacks stand with its missing values."""
+        last = self.ends - 1
+        for i, (tree, node) in enumerate(zip(nodes.tree.tolist(), nodes.node.tolist(), strict=True)):
+            rows = part.rows(_one(tree, node))
+            for columns, held in self._apart():
+                if held is not None:
+                    told[i, last[columns]] -= gradients[tree][rows[~held[rows]]].sum(axis=0, dtype=np.int64)
+
+    def _exclude(self, rows: NDArray[np.uint32], sums: Ints, gradients: NDArray[Any], columns: slice) -> None:
+        """Rows of a node are not in bins with less than their own sums; one that is alone in a bin is in no other.
+
+        Of these columns, whose owners have these rows.
+        """
+        first, ends = int(self.starts[columns][0]), self.ends[columns]
+        at, sums = slice(first, int(ends[-1])), sums[first : int(ends[-1])]
         here = self.place[rows]
         mine = here >= 0
         if not mine.any():
@@ -142,13 +187,11 @@ class LearntBins:
             alone = np.flatnonzero((sums[:, 1] > 0) & (sums[:, 1] < 2 * least))
             keys, wanted_keys = _keys(pairs), _keys(sums[alone])
             out[:, alone] |= keys[mine][:, None] != wanted_keys[None]
-            self._place_alone(keys, wanted_keys, alone, here)
-        out[:, np.repeat(sums[self.ends - 1, 1] == self._totals(sums), self.widths)] = False
-        self.by_both[here[mine]] &= ~out
-
-    def _totals(self, sums: Ints) -> Ints:
-        """Of each column. One that lies in the last bin alone is passed over: its owner may not have been asked."""
-        return np.asarray(np.add.reduceat(sums[:, 1], self.starts), np.int64)
+            self._place_alone(keys, wanted_keys, alone + first, here)
+        # A column that lies in the last bin alone is passed over: its owner may not have been asked.
+        totals = np.add.reduceat(sums[:, 1], self.starts[columns] - first)
+        out[:, np.repeat(sums[ends - 1 - first, 1] == totals, self.widths[columns])] = False
+        self.by_both[here[mine], at] &= ~out
 
     def _place_alone(self, keys: Ints, wanted_keys: Ints, bins: Ints, here: Ints) -> None:
         order = np.argsort(keys, kind="stable")
@@ -179,15 +222,18 @@ class LearntBins:
 
     def told(self) -> list[ColumnTold]:
         """The share of every passive column's bins that was told."""
-        names = [(party, number) for party, n in self.owners for number in range(n)]
+        names = [(owner, number) for owner, (_, n) in enumerate(self.owners) for number in range(n)]
         return [self._told(*name, slice(a, b)) for name, a, b in zip(names, self.starts, self.ends, strict=True)]
 
-    def _told(self, party: str, number: int, at: slice) -> ColumnTold:
+    def _told(self, owner: int, number: int, at: slice) -> ColumnTold:
+        party, rows = self.owners[owner][0], np.flatnonzero(self.here[owner])
+        if not len(rows):
+            return ColumnTold(party, number, int(at.stop - at.start), 0.0, 0.0, 0.0)
         full = np.maximum(self.full[at], 0) + TINY
         share = full / full.sum()
         entropy = float(-(share * np.log2(share)).sum())
-        chance = 2 * np.sqrt(share / len(self.rows)) if len(self.rows) < self.n_rows else np.zeros_like(share)
-        left = [_remaining(possible[:, at], share, chance) for possible in (self.by_sides, self.by_both)]
+        chance = 2 * np.sqrt(share / len(rows)) if len(rows) < self.sizes[owner] else np.zeros_like(share)
+        left = [_remaining(possible[rows, at], share, chance) for possible in (self.by_sides, self.by_both)]
         sides, both = (round(max(1 - bits / entropy, 0.0), 3) if entropy > LEAST_ENTROPY else 0.0 for bits in left)
         return ColumnTold(party, number, len(share), round(abs(entropy), 3), sides, max(sides, both))
 
@@ -199,9 +245,9 @@ class LearntBins:
     def packed(self) -> bytes:
         """All of it, to be kept by the active party for itself."""
         arrays = (self.columns, self.widths, self.at, self.rows, self.full)
-        bits = tuple(np.packbits(array).tobytes() for array in (self.by_sides, self.by_both))
+        bits = tuple(np.packbits(array).tobytes() for array in (self.by_sides, self.by_both, self.here))
         raw = tuple(np.asarray(array, np.int64).tobytes() for array in arrays)
-        return msgspec.msgpack.encode(_Packed(self.owners, self.n_rows, self.opened, raw, bits))
+        return msgspec.msgpack.encode(_Packed(self.owners, self.n_rows, self.opened, raw, bits, self.sizes))
 
     @classmethod
     def unpacked(cls, content: bytes) -> "LearntBins":
@@ -209,11 +255,13 @@ class LearntBins:
         try:
             kept = msgspec.msgpack.decode(content, type=_Packed)
             columns, widths, at, rows, full = (np.frombuffer(raw, np.int64).copy() for raw in kept.arrays)
-            n = len(rows) * len(at)
-            both = (np.unpackbits(np.frombuffer(raw, np.uint8), count=n).astype(np.bool_) for raw in kept.bits)
-            sides, all_ = (array.reshape(len(rows), len(at)) for array in both)
-            known = (kept.owners, columns, widths, at, rows, kept.n_rows)
-            return cls(*known, by_sides=sides, by_both=all_, full=full, opened=kept.opened)
+            shapes = [(len(rows), len(at))] * 2 + [(len(kept.owners), len(rows))]
+            sides, both, here = (
+                np.unpackbits(np.frombuffer(raw, np.uint8), count=a * b).astype(np.bool_).reshape(a, b)
+                for raw, (a, b) in zip(kept.bits, shapes, strict=True)
+            )
+            known = (kept.owners, columns, widths, at, rows, kept.n_rows, sides, both, full, here, kept.sizes)
+            return cls(*known, opened=kept.opened)
         except (msgspec.DecodeError, ValueError, IndexError):
             raise RunError("What was kept of the sides and sums is damaged; start again in another folder.") from None
 
@@ -224,6 +272,7 @@ class _Packed(msgspec.Struct, frozen=True, array_like=True):
     opened: dict[str, tuple[int, int]]
     arrays: tuple[bytes, ...]
     bits: tuple[bytes, ...]
+    sizes: tuple[int, ...]
 
 
 def _remaining(possible: Bools, share: NDArray[np.float64], chance: NDArray[np.float64]) -> float:

@@ -141,6 +141,11 @@ class Forest:
         """
         if self.depth > MOST_EXPLAINED_DEPTH:
             raise ModelError(f"Trees of more than {MOST_EXPLAINED_DEPTH} levels cannot be explained row by row.")
+        if not self.covers[self.roots[:-1]].all():
+            raise ModelError(
+                "The model has no covers, without which columns cannot be said to add to scores; whoever gave it left "
+                "them out, and can explain its own."
+            )
         out = np.zeros((values.shape[0], n_scores, len(known) + 1))
         table = values if isinstance(values, np.ndarray) else SparseRows.of(values)
         _native.add_contributions(self, self.covers, known, table, absent, out, threads)

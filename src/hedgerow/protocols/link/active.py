@@ -226,7 +226,9 @@ class Links:
         own = self.own[held_out]
         self.journal.settle(_settled(name, held_out), self._digest(name, held_out, held))
         self.held[name, held_out] = held
-        found = Found(name, WHAT[held_out], int(own.counts[held].sum()), own.n_rows, int(held.sum()), cost)
+        rows = own.counts[held]
+        n = (int(rows.sum()), own.n_rows, int(held.sum()))
+        found = Found(name, WHAT[held_out], *n, cost, int(rows.max(initial=0)))
         self.found[name, held_out] = found
         found.note(self.journal.log)
         self.tell(found.sentence)

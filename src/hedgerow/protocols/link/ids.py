@@ -4,7 +4,7 @@ Nothing is said to other parties here.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,6 +107,8 @@ class Found(NamedTuple):
     ids: int
     """Different ids of the linked rows."""
     cost: Cost
+    most: int = 0
+    """Linked rows of the id that has most of them."""
 
     @property
     def sentence(self) -> str:
@@ -127,4 +129,17 @@ class Found(NamedTuple):
     def note(self, log: Log) -> None:
         """Write it into the log."""
         operations = self.cost.operations
-        log.note(LINKED, party=self.party, what=self.what, rows=self.rows, ids=self.ids, operations=operations)
+        log.note(
+            LINKED, party=self.party, what=self.what, rows=self.rows, ids=self.ids, most=self.most,
+            operations=operations,
+        )  # fmt: skip
+
+
+def linkages(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the linkages of a run told whoever keeps this log, by party; of those that were done anew, the last."""
+    found = {}
+    for line in lines:
+        if line.get("event") == LINKED:
+            told = {"rows": line["rows"], "ids": line["ids"], "most_rows_of_an_id": line.get("most", 0)}
+            found[line["party"], line["what"]] = {"party": line["party"], "what": line["what"], **told}
+    return list(found.values())

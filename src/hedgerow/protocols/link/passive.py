@@ -197,7 +197,8 @@ class OwnLinks:
         self.places[held_out], self.begun[held_out] = places, None
         self._repeated.pop(held_out, None)
         cost = Cost(link.operations, link.seconds)
-        found = Found(self.plan.active, WHAT[held_out], len(places), table.n_rows, len(at), cost)
+        n = (len(places), table.n_rows, len(at))
+        found = Found(self.plan.active, WHAT[held_out], *n, cost, int(counts.max(initial=0)))
         self.found[held_out] = found
         found.note(self.journal.log)
         self.tell(found.own_sentence)

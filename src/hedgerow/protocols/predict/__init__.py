@@ -26,4 +26,6 @@ the next below another, and that no two follow at one end, as cuts do that lie a
 party that cheats learns one path of a tree each time that it names a row; which one, it chooses at its own cuts. Where
 the owner was never told its nodes (hidden rows), and with parts of older versions, it is asked cut by cut, and an
 active party that cheats can ask about all of a party's cuts.
+
+Several active parties' models are asked about together, in as many exchanges as one (`several_models`).
 """

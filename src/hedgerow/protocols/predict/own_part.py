@@ -48,12 +48,13 @@ def check_owner(part: Part, name: str) -> None:
 class OwnRows:
     """A party's own rows, found by their ids."""
 
-    def __init__(self, own: PartOwner) -> None:
+    def __init__(self, own: PartOwner, models: tuple[str, ...] = ()) -> None:
+        """`models` are the ids of those whose cuts are in the part, if it is not one model's."""
         self.own_values = dense(own.own_table.aligned(own.part.columns))
         ids = texts_of(own.own_table)
         self._own_places = {text: row for row, text in enumerate(ids)}
         check_once(len(ids), len(self._own_places))
-        self.ledger, self._own = Ledger(own.ledger or own.log), own
+        self.ledger, self._own, self._models = Ledger(own.ledger or own.log), own, models or (own.part.model,)
 
     def places(self, ids: Sequence[str]) -> Places:
         """Where rows are among the party's own; -1 for one that it does not have."""
@@ -62,7 +63,8 @@ class OwnRows:
     def counted(self, ids: Sequence[str]) -> Places:
         """The same of rows that the active party asks about, counted in the owner's ledger before anything is told."""
         own = self._own
-        self.ledger.predict(own.part.model, len(ids), own.policy.most_predicted_rows)
+        for model in self._models:
+            self.ledger.predict(model, len(ids), own.policy.most_predicted_rows)
         places = self.places(ids)
         if own.log is not None:
             own.log.note("rows asked about", rows=len(ids), known=int((places >= 0).sum()))

@@ -6,6 +6,7 @@ Sees in the clear.  The ids of the rows that are predicted, and which of them co
 Gives away which of these rows it has, and which way they go at these cuts; never a value or a threshold.
 """
 
+from dataclasses import replace
 from typing import Never
 
 import numpy as np
@@ -14,6 +15,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import AskKnown, AskWays, Consent, Known, Propose, Request, Sides
 from hedgerow.errors import ProtocolError
 from hedgerow.model import part as parts
+from hedgerow.model.part import Part
 from hedgerow.protocols.joining import Membership
 from hedgerow.protocols.predict.active import MOST_PLACES, MOST_ROWS, Places
 from hedgerow.protocols.predict.own_part import OwnRows, PartOwner
@@ -31,6 +33,7 @@ class Answering(Shell[Never]):
         own.check()
         super().__init__(own.log, list)
         self.own, self.part = own, own.part
+        self.models: tuple[str, ...] = (own.part.model,)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_rows = OwnRows(own)
         self.cuts = parts.places(own.part)
@@ -43,6 +46,16 @@ class Answering(Shell[Never]):
         """
         self.table = {Propose: self._consent}
 
+    def _take(self, part: Part, models: tuple[str, ...]) -> None:
+        """Answer by this part, in which are the cuts of the models with these ids."""
+        self.part, self.models = part, models
+        self.own_rows = OwnRows(replace(self.own, part=part), models)
+        self.cuts = parts.places(part)
+        self.n_trees = int(part.tree.max(initial=-1)) + 1
+
+    def _choose(self, plan: Plan) -> None:
+        """Take the part that the plan's model asks for, where there are several."""
+
     def refusal(self, request: Request) -> ProtocolError:
         """What is said of a request that this party does not answer, or not before it has consented."""
         name = self.member.agreed_plan.method.word
@@ -50,6 +63,7 @@ class Answering(Shell[Never]):
 
     def _consent(self, request: Propose, _: object) -> Consent:
         plan = Plan.read(request.plan)
+        self._choose(plan)
         if not plan.method.model or plan.method.model != self.part.model:  # a training names no model
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "

@@ -13,12 +13,32 @@ from numpy.typing import NDArray
 from hedgerow.errors import PartyLost
 from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.vertical.active import VerticalRows
+from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.held_rows import RowsByParty
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.splits import Cuts, Nodes
 
 T = TypeVar("T")
 Meanwhile = Callable[[Callable[[], None]], None]
 """Takes work to be done while the next answers are waited for."""
+
+
+def nothing_learnt(joint: AllColumns, links: RowsByParty, n_rows: int) -> LearntBins:
+    """A note of everybody else's columns; those that several share go by the names of all of these."""
+    spans = [o._replace(party=", ".join(joint.holders(o))) for o in joint.passive()]
+    return LearntBins.of(joint.grid, spans, n_rows, held_rows(joint, links, n_rows))
+
+
+def held_rows(joint: AllColumns, links: RowsByParty, n_rows: int) -> dict[str, NDArray[np.bool_]]:
+    """Which rows each of them has, alone or together, where these are some."""
+    held = {}
+    for owned in joint.passive():
+        linked = [links[party].own for party in joint.holders(owned) if party in links]
+        if linked:
+            mask = held[", ".join(joint.holders(owned))] = np.zeros(n_rows, np.bool_)
+            for rows in linked:
+                mask[rows] = True
+    return held
 
 
 class NotedRows:
@@ -67,8 +87,11 @@ class NotedRows:
         return out
 
     def _count(self) -> None:
-        for told in self.rows.opened:
-            self.learnt.count(*told)
+        """What was opened; of those that share columns their total, once."""
+        for party, sums, bits in self.rows.opened:
+            sharing = self.rows.joint.group_of(party) or (party,)
+            if party == sharing[0]:
+                self.learnt.count(", ".join(sharing), sums, bits)
         self.rows.opened.clear()
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:

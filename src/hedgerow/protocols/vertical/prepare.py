@@ -67,6 +67,8 @@ def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
 def _check_labels(plan: Plan, table: Table) -> None:
     if table.labels is None:
         raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
+    if plan.goal.objective is None and len(np.unique(np.asarray(table.labels))) < 2:
+        raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
 def prepare(plan: Plan, own: Active, threads: int) -> Ready:

@@ -13,12 +13,12 @@ from hedgerow.model.model import Model
 from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import OwnSets
 from hedgerow.protocols.columns import loss_of
-from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -92,8 +92,8 @@ class VerticalRun(Drive):
         state = replace(state, common=schema.common(joint, ready, state.common))
         if not state.model:
             state = replace(state, model=secrets.token_hex(16))
-        if self.progress.driver.notes_bins and state.learnt is None and not self.links:
-            state = replace(state, learnt=LearntBins.of(joint.grid, joint.passive(), ready.table.n_rows))
+        if self.progress.driver.notes_bins and state.learnt is None:
+            state = replace(state, learnt=nothing_learnt(joint, self.links, ready.table.n_rows))
         self.progress.state = state
 
     def goes_on(self, loss: PartyLost) -> bool:

@@ -19,7 +19,7 @@ from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
-from hedgerow.protocols.vertical.leakage_rows import NotedRows
+from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -48,7 +48,7 @@ def grow(
 
     rows = _rows(talk, ready, joint, done)
     if learnt is not None:
-        learnt.follow(joint.grid)
+        learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
     grown = boost(
         rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),

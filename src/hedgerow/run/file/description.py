@@ -1,17 +1,18 @@
 """A run as a file describes it: everything apart from the data, checked before anything starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from hedgerow.agreement.active_parties import one_of
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.data.hybrid_cut import HybridCut
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.run.file.method import METHODS, check_who, method_of
+from hedgerow.run.file.method import METHODS, actives_of, check_who, method_of
 from hedgerow.run.file.options import Baseline, DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Source
 from hedgerow.run.file.sections import Sections
@@ -38,6 +39,27 @@ class RunFile:
     """What the user should know, in sentences."""
     model: Path | None = None
     """Where the model is written besides the run's folder."""
+    actives: tuple[str, ...] = ()
+    """Where several parties are active: these, each with a run of its own (`each`); `method` names the first."""
+    vote: bool = False
+    """Whether the models of several active parties vote."""
+
+    @property
+    def each(self) -> tuple["RunFile", ...]:
+        """The runs of several active parties, each with one of them and all passive ones; or this one."""
+        return tuple(self.of(name, self._passive) for name in self.actives) or (self,)
+
+    @property
+    def _passive(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name not in self.actives)
+
+    def of(self, active: str, beside: Collection[str]) -> "RunFile":
+        """The run of one of several active parties with these passive ones."""
+        parties = tuple(entry for entry in self.parties if entry.name == active or entry.name in beside)
+        method = one_of(cast(Hybrid, self.method), active, beside)
+        shared = _sharing(method, [entry.name for entry in parties])
+        place = self.folder / "parties" / active
+        return replace(self, method=shared, parties=parties, folder=place, model=None, actives=())
 
     @property
     def active(self) -> str:
@@ -52,6 +74,8 @@ class RunFile:
     def plan(self, members: tuple[Member, ...], coordinator: str = "") -> Plan:
         """The plan for these parties; a coordinator is the fingerprint of a real driver's certificate."""
         method = self.method
+        if self.actives:
+            raise ParameterError("[run] active names several parties, each with a run of its own; name one of them.")
         if isinstance(method, Baseline):
             raise ParameterError(
                 f"[run] method {method.word} is a baseline in which nobody exchanges anything, so there is no plan; "
@@ -92,6 +116,8 @@ class RunFile:
 
     def _checked(self) -> Plan | None:
         """The plan with names in place of certificates that may still be to come; None of a baseline."""
+        if self.actives:
+            return next(run._checked() for run in self.each)  # of the same class
         if isinstance(self.method, Baseline):
             return None
         coordinator = "" if self.driver is None else self.driver.fingerprint or "driver"
@@ -153,12 +179,11 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     sealed = isinstance(method, Vertical) and method.encrypted
     few_bits = sealed and not method.draws_cuts and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
+    actives = actives_of(sections)
     if isinstance(method, Hybrid):
         if method.depth is not None and "max_depth" not in trees.section:
             params = replace(params, max_depth=method.depth)
-        differ = partition is not None and isinstance(partition.hybrid, HybridCut) and partition.hybrid.dropped > 0
-        passive = [name for name in names if name != method.active]
-        method = method.scheduled(params.max_depth).sharing([] if differ else [passive])
+        method = _settled(method.scheduled(params.max_depth), partition, names, actives)
     run = RunFile(
         path,
         name,
@@ -173,8 +198,30 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         driver=driver,
         notes=tuple(notes),
         model=head.path("model"),
+        actives=actives,
+        vote=head.flag("vote"),
     )
     return replace(run, notes=(*notes, *_notes(run, sections, trees), *run.disclosed()))
+
+
+def _settled(
+    method: Hybrid, partition: PartitionOptions | None, names: Sequence[str], actives: tuple[str, ...]
+) -> Hybrid:
+    """Where it is not said, who shares columns; of several active parties each run says so by itself."""
+    if actives and partition is not None:
+        raise ParameterError(
+            "[partition] cuts a table into parties of which one is active; with several active parties write a "
+            "[[party]] with its own file for each."
+        )
+    if actives:
+        return method
+    differ = partition is not None and isinstance(partition.hybrid, HybridCut) and partition.hybrid.dropped > 0
+    return method.sharing([]) if differ else _sharing(method, names)
+
+
+def _sharing(method: Hybrid, names: Sequence[str]) -> Hybrid:
+    """Where it is not said, all passive parties share their columns, if there are enough of them."""
+    return method.sharing([[name for name in names if name != method.active]])
 
 
 def _notes(run: RunFile, sections: Sections, trees: TreeSection) -> list[str]:

@@ -31,6 +31,7 @@ from hedgerow.run.file.sections import Sections
 
 METHODS = ("horizontal", "vertical", "hybrid", "bagging", "sequential", "alone", "pooled")
 BY_COLUMNS = {"vertical": Vertical, "hybrid": Hybrid}
+SEVERAL = ("hybrid",)
 WHOLE_TREES = ("bagging", "sequential")
 BASELINES = ("alone", "pooled")
 PROTECTIONS = ("masked", "plain", "lattice", "paillier")
@@ -183,16 +184,35 @@ def _check_method(sections: Sections, method: str, driver: DriverOptions | None)
 def _active(sections: Sections, names: tuple[str, ...]) -> str:
     """[run] active: who has the labels; of a table that is cut, the first party."""
     head = sections.section("run")
-    active = head.text("active")
+    several = actives_of(sections)
+    active = several[0] if several else head.text("active")
     if "partition" in sections:
         if active not in (None, names[0]):
             raise head.wrong("active", f"must be {names[0]!r}, to which [partition] gives the labels; leave it out.")
         return names[0]
     if active is None:
         raise ParameterError(f'[run] lacks active; name the party that has the labels, like active = "{names[0]}".')
-    if active not in names:
-        raise head.wrong("active", f"names {active!r}, which is no party; it is one of {', '.join(names)}.")
+    for one in several or (active,):
+        if one not in names:
+            raise head.wrong("active", f"names {one!r}, which is no party; it is one of {', '.join(names)}.")
     return active
+
+
+def actives_of(sections: Sections) -> tuple[str, ...]:
+    """[run] active, where it names several parties, each with a hybrid run of its own; none where it names one."""
+    head = sections.section("run")
+    several = head.texts("active") if isinstance(head.given.get("active"), list) else ()
+    if not several:
+        head.refuse("vote", why="is for several active parties, whose models vote; active names one")
+        return ()
+    if head.given.get("method") not in SEVERAL:
+        raise head.wrong("active", "names several parties, which goes with method hybrid; name one.")
+    if len(set(several)) < max(2, len(several)):
+        raise head.wrong("active", "names one party, or one twice; name each once, or one without brackets.")
+    if "driver" in sections:
+        raise head.wrong("active", "names several parties, which is for simulations; between real parties each active "
+                                   "one has a run file of its own, with itself as active.")  # fmt: skip
+    return several
 
 
 def _check_no_active(head: Section, method: str) -> None:

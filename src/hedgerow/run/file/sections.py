@@ -16,7 +16,7 @@ from hedgerow.run.file.section import Section, nearest
 from hedgerow.run.file.trees import TREES
 
 KEYS: dict[str, tuple[str, ...]] = {
-    "run": ("name", "method", "active", "folder", "model"),
+    "run": ("name", "method", "active", "vote", "folder", "model"),
     "data": ("label", "id", "weight", "categorical", "absent", "task", "test", "format", "n_columns", "first_index",
              "delimiter", "decimal", "ignore"),
     "partition": ("data", "parties", "how", "alpha", "noise", "seed", *HYBRID_KEYS),

@@ -83,6 +83,7 @@ class RunFolder:
             "messages": said,
             "known": manifest.known(said, self.about.method),
             **({"aligned": aligned} if aligned else {}),
+            **manifest.linked(self.log.lines(), self.about),
             **(
                 {"names_told": manifest.names_told(said, self.about.who)}
                 if isinstance(self.about.method, Vertical)
@@ -139,6 +140,12 @@ def check_folder(path: Path, resume: bool | None) -> dict[str, Any] | None:
     if resume is False and not stopped_early(path, kept):
         raise RunError(f"{path} holds a run that is not finished; go on with --resume, or name another --folder.")
     return kept
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the run in a folder has finished."""
+    kept = _kept(path)
+    return kept is not None and kept["status"] == FINISHED
 
 
 def _kept(path: Path) -> dict[str, Any] | None:

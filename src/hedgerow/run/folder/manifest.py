@@ -13,6 +13,7 @@ from hedgerow.agreement.options import Method, Vertical
 from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
 from hedgerow.protocols.align.progress import learnt
+from hedgerow.protocols.link.ids import linkages
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.passive_run import GAVE
 from hedgerow.run.folder.differences import differences
@@ -89,8 +90,9 @@ def bins_learnt(state: State) -> dict[str, Any]:
     if state.learnt is None:
         return {}
     columns, hold = state.learnt.told(), Counter[str]()
+    sizes = {party: n for (party, _), n in zip(state.learnt.owners, state.learnt.sizes, strict=True)}
     for column in columns:
-        hold[column.party] += round(column.entropy * state.learnt.n_rows)
+        hold[column.party] += round(column.entropy * sizes[column.party])
     sums = [
         {"party": party, "sums": n, "bits_at_most": bits, "bits_of_bins": hold[party]}
         for party, (n, bits) in state.learnt.opened.items()
@@ -138,6 +140,16 @@ def known(messages: Sequence[Mapping[str, Any]], method: Method) -> list[dict[st
 def aligned(lines: Iterable[Line]) -> list[dict[str, Any]]:
     """What alignments told whoever keeps this log: how much each party brought, and how much of it all have."""
     return [dict(found._asdict()) for found in learnt(lines)]
+
+
+def linked(lines: Iterable[Line], about: About) -> dict[str, Any]:
+    """In a hybrid run: who shares columns with whom, and what linkages told whoever keeps this log."""
+    method, plan = about.method, msgspec.json.decode(about.plan)
+    if not method.links:
+        return {}
+    passive = [member["name"] for member in plan.get("members", []) if member["name"] != method.active]
+    groups = [list(group) for group in method.groups(passive)]
+    return {"linked": linkages(lines), **({"shared_columns": groups} if groups else {})}
 
 
 def names_told(messages: Sequence[Mapping[str, Any]], who: str) -> list[str]:

@@ -273,6 +273,11 @@ def _of_paths(plan: Plan) -> Iterator[str]:
     yield f"{own} learns the path of every row through every tree, and which of the rows each party has."
     yield "Passive parties learn the ids of the rows, and which of them come to which of their own cuts."
     yield f"{own} could ask about cuts off a row's path, and so learn more of its bins; audit logs count what was told."
+    bagged = plan.method.bagged if isinstance(plan.method, Prediction) else ()
+    others = [one.active for one in bagged if one.active != own]
+    if others:
+        yield f"{own} has the trees that {', '.join(others)} gave it: thresholds of their columns, and leaf values."
+        yield f"Passive parties learn that {own} predicts by models of {', '.join(others)}, who are not told of it."
 
 
 def _of_scores(plan: Plan) -> Iterator[str]:

@@ -46,6 +46,8 @@ class Outcome:
     bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Bytes to and from each party."""
     notes: tuple[str, ...] = ()
+    bag: Path | None = None
+    """Of several active parties, the file with all of their models."""
 
 
 class LocalRun:

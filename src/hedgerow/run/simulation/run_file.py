@@ -28,10 +28,10 @@ def train(run: RunFile, options: Options) -> Outcome:
     check_folder(place, options.resume)
     run.check_cipher()
     local = LocalRun(run, options, tables.party_tables(run), place)
-    return baseline(local) if isinstance(run.method, Baseline) else _federated(local)
+    return baseline(local) if isinstance(run.method, Baseline) else federated(local)
 
 
-def _federated(local: LocalRun) -> Outcome:
+def federated(local: LocalRun) -> Outcome:
     """The same messages, masks and checks as between real parties; certificates are fresh in every process."""
     who, identities = members(local.run.names)
     plan = local.run.plan(who)
