@@ -18,7 +18,7 @@ PARAMETERS = {
     "eval_metric": "metric on the held-out rows",
     "base_score": "what every row is predicted before the first tree, as label or probability; None: the mean label",
     "gradient_bits": "bits of the integers whose sums choose splits, sign included; None: 20, or 8 for classes in an "
-    "encrypted vertical federation whose rows all have the same weight",
+    "encrypted vertical federation whose rows all have the same weight (not in a hybrid one)",
     "constant_hessian": "use 1 (times its weight) as the hessian of every row in place of its second derivative",
     "min_cut_rows": "cut points do not separate values that fewer rows share; 1: exact quantiles; None: 1, or 50 in a "
     "horizontal or vertical federation",
@@ -166,7 +166,7 @@ RUN_FILE = {
         "random_state": "seed of the draws of rows, columns and parties, and of the rows that are held out",
         "min_cut_rows": "cut points do not separate values that fewer rows share; 1: exact quantiles",
         "gradient_bits": "bits of the integers whose sums choose splits, sign included; without it 8 for classes in an "
-        "encrypted vertical run without weights",
+        "encrypted vertical run without weights (not in a hybrid one)",
         "base_score": "what every row is predicted before the first tree, as label or probability; else the mean label",
     },
     "driver": {

@@ -116,6 +116,25 @@ def test_random_cuts_are_of_whole_gradients_and_another_forest():
     best, random = (
         model_of(Hybrid(levels="AAPP", passive_cuts=cuts)).fit(tables).model_ for cuts in ("best", "random")
     )
-    assert random.params.gradient_bits == 20
-    assert best.params.gradient_bits == 8
+    assert random.params.gradient_bits == best.params.gradient_bits == 20
     assert best.forest != random.forest
+
+
+def test_a_rare_class_is_learnt_unless_few_bits_are_asked_for_and_then_it_is_said():
+    """At 1 in 2000 the derivatives of the common class round to nothing in 8 bits, and no cut has any weight."""
+    rng = np.random.default_rng(0)
+    n, ids = 12_000, np.arange(12_000)
+    y = (ids < 6).astype(int)
+    own = Table.of(rng.normal(size=(n, 1)).round(1), y, names=["p"], ids=ids)
+    tables = {
+        "network": own,
+        "bank": Table.of(3 * y[:, None] + rng.normal(size=(n, 1)).round(1), names=["b"], ids=ids),
+    }
+    settings = {"n_estimators": 1, "max_depth": 2, "min_child_weight": 0.001}
+    usual, few = (
+        GBDTClassifier(**settings, **bits, federation=Hybrid(PLAIN)).fit(tables) for bits in ({}, {"gradient_bits": 8})
+    )
+    assert len(usual.model_.forest.columns) > 1
+    assert len(few.model_.forest.columns) == 1
+    assert not any("raise gradient_bits" in note for note in usual.notes_)
+    assert any("too small to be seen in 8 bits" in note for note in few.notes_)

@@ -7,7 +7,7 @@ import pytest
 
 from federated import Federation, labels, params_of, same, values
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor
-from hedgerow.agreement.options import Horizontal, NoPrivacy, Vertical
+from hedgerow.agreement.options import Horizontal, Hybrid, NoPrivacy, Vertical
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
@@ -159,6 +159,7 @@ BITS = {
     "a forest": (ForestClassifier(federation=Vertical()), {}, 8),
     "as said": (GBDTClassifier(federation=Vertical(), gradient_bits=12), {}, 12),
     "plain": (GBDTClassifier(federation=Vertical(OPEN)), {}, 20),
+    "hybrid": (GBDTClassifier(federation=Hybrid()), {}, 20),
     "numbers": (GBDTRegressor(federation=Vertical()), {}, 20),
     "heavy positives": (GBDTClassifier(federation=Vertical(), scale_pos_weight=9), {}, 20),
     "weighted": (GBDTClassifier(federation=Vertical()), {"weights": np.arange(1, 251)}, 20),

@@ -205,6 +205,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return "" if self.privacy is None else str(self.privacy.__struct_config__.tag)
 
     @property
+    def few_bits(self) -> bool:
+        """Whether gradients of classes have `FEW_BITS` unless it is said otherwise."""
+        return False
+
+    @property
     def in_turn(self) -> bool:
         """Whether parties grow whole trees one after the other."""
         return getattr(self, "order", None) == "sequential"
@@ -388,6 +393,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
 
+    @property
+    def few_bits(self) -> bool:
+        """Where they are encrypted."""
+        return self.encrypted
+
     def check(self, plan: "Plan") -> None:
         """Refuse parties and trees that contradict each other."""
         if self.active not in plan.names:
@@ -489,6 +499,11 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     def links(self) -> bool:
         """Every passive party has some of the rows."""
         return True
+
+    @property
+    def few_bits(self) -> bool:
+        """Not here: payments and the like have rare classes, and padded sums are as long however few bits there are."""
+        return False
 
     @property
     def shares(self) -> bool:
@@ -728,4 +743,5 @@ LEAST_CUT_ROWS = 50
 """In a federation values that fewer rows share are not told apart by a cut, unless it says otherwise."""
 FEW_BITS = 8
 """Of sealed gradients of classes whose rows weigh the same, unless it says otherwise; what that costs:
-`benchmarks.gradient_bits`. Beside a heavy row or a large number, light rows would be lost in so few."""
+`benchmarks.gradient_bits`. Beside a heavy row, a large number or a class of fewer than one row in a thousand, light
+rows would be lost in so few."""

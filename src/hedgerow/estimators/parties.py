@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hedgerow.agreement.active_parties import Bagged
-from hedgerow.agreement.options import NoPrivacy, Vertical
+from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
 from hedgerow.estimators.parameters import tree_params
@@ -35,7 +35,7 @@ def fit_over_parties(
     tables, federation = tables_of(parties), own["federation"]
     one = federation.hybrid if isinstance(federation, Bagged) else federation
     vertical, widths = isinstance(one, Vertical), [table.n_columns for table in tables.values()]
-    few_bits = _encrypted(one) and objective[0] is None and not _weighted(tables, task)
+    few_bits = one.few_bits and objective[0] is None and not _weighted(tables, task)
     params = tree_params({**own, "federation": one}, sum(widths) if vertical else min(widths), average, few_bits)
     fit: Any = fit_bag if isinstance(federation, Bagged) else fit_parties
     trained: Model | Bag = fit(
@@ -43,12 +43,6 @@ def fit_over_parties(
         notes=notes, threads=threads_of(own["n_jobs"]), callbacks=callbacks, tell=tell,
     )  # fmt: skip
     return trained
-
-
-def _encrypted(federation: Any) -> bool:
-    """Whether gradients leave the active party, and encrypted."""
-    hidden = isinstance(federation, Vertical) and not isinstance(federation.privacy, NoPrivacy)
-    return hidden and not federation.draws_cuts
 
 
 def _weighted(tables: Mapping[str, Table], task: Mapping[str, Any]) -> bool:

@@ -151,11 +151,17 @@ def tell(task: Task, rows: LocalRows, n_rows: int) -> None:
             f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
-    if rows.unseen > n_rows // 100:
-        task.notes.append(
-            f"{rows.unseen} of {n_rows} rows are too small beside the largest weight or label to be seen when "
-            "cuts are chosen; raise gradient_bits."
-        )
+    task.notes.extend(too_light(rows, n_rows))
+
+
+def too_light(rows: LocalRows, n_rows: int) -> list[str]:
+    """A note if gradients of many rows round to nothing, as those of a common class do beside a very rare one."""
+    if rows.unseen <= n_rows // 100:
+        return []
+    return [
+        f"Gradients of {rows.unseen} of {n_rows} rows are too small to be seen in {rows.settings.scales.bits} bits "
+        "when cuts are chosen, beside the largest label, the heaviest row or a rare class; raise gradient_bits."
+    ]
 
 
 def _check(task: Task, params: TreeParams, table: Table) -> None:

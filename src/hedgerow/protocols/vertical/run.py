@@ -10,7 +10,7 @@ from dataclasses import replace
 from hedgerow.corridor.messages import Facts
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.model.model import Model
-from hedgerow.model.train import Ready
+from hedgerow.model.train import Ready, too_light
 from hedgerow.protocols.align.lists import OwnSets
 from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.secure_sum import SummingGroup
@@ -46,6 +46,8 @@ class VerticalRun(Drive):
         self._describe(joint, ready)
 
         def kept(trees: Forest, history: Sequence[float]) -> None:
+            for sentence in () if progress.state.parts else too_light(ready.rows, ready.table.n_rows):
+                progress.driver.note(sentence)
             state = replace(
                 progress.state,
                 parts=(*progress.state.parts, trees),

@@ -176,8 +176,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     own_rows = share > 0 or any(entry.valid is not None for entry in parties)
     asked = driver is not None and any(key in trees.section for key in ("eval_metric", "early_stopping_rounds"))
     follows = not isinstance(method, WholeTrees) and (own_rows or asked)
-    sealed = isinstance(method, Vertical) and method.encrypted
-    few_bits = sealed and not method.draws_cuts and data.task == "classify" and data.weight is None
+    few_bits = method.few_bits and data.task == "classify" and data.weight is None
     params = trees.params(isinstance(method, Horizontal | Vertical), few_bits)
     actives = actives_of(sections)
     if isinstance(method, Hybrid):
