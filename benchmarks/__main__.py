@@ -21,7 +21,12 @@ from benchmarks import (
     horizontal_parties,
     horizontal_tables,
     horizontal_time,
+    hybrid_figures,
+    hybrid_gap,
     hybrid_meta,
+    hybrid_size,
+    hybrid_tables,
+    hybrid_time,
     pooled,
     sealed_blur,
     sealed_link,
@@ -39,6 +44,7 @@ from benchmarks import (
 from benchmarks.ciphers_shapes import EVERY as CIPHER_SHAPES
 from benchmarks.horizontal_rows import print_sheets
 from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
+from benchmarks.hybrid_sets import SETS as HYBRID_SETS
 from benchmarks.machine import describe_machine
 from benchmarks.rows import Row, all_ok, print_table
 from benchmarks.sealed_sets import EVERY as SEALED_SETS
@@ -119,15 +125,15 @@ BENCHMARKS = {
         },
     },
     "hybrid": {
-        "meta": Part(
-            "hybrid",
-            hybrid_meta.run,
-            hybrid_meta.FULL,
-            hybrid_meta.QUICK,
-            hybrid_meta.SETS,
-            print_sheets,
-            learners=False,
-        ),
+        name: Part("hybrid", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
+        for name, part in (
+            ("gap", hybrid_gap),
+            ("tables", hybrid_tables),
+            ("figures", hybrid_figures),
+            ("time", hybrid_time),
+            ("size", hybrid_size),
+            ("meta", hybrid_meta),
+        )
     },
     "sealed": {
         name: Part(f"sealed{title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
@@ -181,7 +187,8 @@ def parser() -> Parser:
     options.add_argument("benchmark", help=", ".join(BENCHMARKS))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
-    known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS, *hybrid_meta.SETS])
+    known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
+    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS])
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")
