@@ -85,12 +85,12 @@ class Below:
 
     @classmethod
     def of(cls, train: HybridTables, test: HybridTables, name: str, params: TreeParams, scales: Scales) -> "Below":
-        """With cut points by its own training rows."""
-        table, threads = train.passive[name], 1
+        """With cut points by its rows that the active party has to train on."""
+        table, threads = _linked(train, name), 1
         grid, fullest = own_cuts(table, params.max_bin, params.min_cut_rows, threads)
         parts, rows = [], []
         for tables in (train, test):
-            own = tables.passive[name]
+            own = _linked(tables, name)
             matrix = bins.to_bins(grid, fullest, own.values, own.absent, threads)
             none = np.empty(0, np.float32)
             sample = Sample(matrix, none, none, np.empty(0, np.uint64), np.zeros((1, own.n_rows), np.float32))
@@ -147,6 +147,12 @@ class _Spans:
         moved = Cuts(self.party.at(cuts.nodes), child, cuts.column, cuts.bin, cuts.missing_left, cuts.left_bins)
         sizes = [part.divide(moved) for part in self.party.parts]
         return sizes[0]
+
+
+def _linked(made: HybridTables, name: str) -> Table:
+    """A passive party's rows that the active party has."""
+    own = made.passive[name]
+    return own.take(np.flatnonzero(np.isin(own.row_keys(), made.active.row_keys())))
 
 
 def _rows_of(active: Table, passive: Table) -> NDArray[np.int64]:

@@ -145,7 +145,7 @@ def voted(trials: list[Trial], scores: list[Any]) -> float:
 
 def overlapping(data: HybridSet, seed: int, request: Request) -> Found:
     """Table 6 (C.4): up to all but one of the columns are dropped, up to a twentieth of all rows held beside."""
-    passive = data.whole(seed, few=True).passive
+    passive = data.whole(seed, True).passive
     pair = data.pair(seed, few=True, extra=EXTRA, dropped=len(passive) - 1)
     trial = Trial.of(data, pair, request)
     found = ways(trial)
