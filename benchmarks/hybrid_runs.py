@@ -25,6 +25,7 @@ from hedgerow.run.simulation.hybrid_baselines import baseline_tables
 from hedgerow.run.simulation.parties import Simulation, members
 from hedgerow.run.simulation.party_tables import settled
 from hedgerow.run.simulation.simulate import simulate
+from hedgerow.run.simulation.trees_in_turn import scores_in_turn
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
 
@@ -103,6 +104,12 @@ class Trial:
         made = [some._replace(passive={name: some.passive[name] for name in names}) for some in self.pair]
         tables, tests = (baseline_tables("two-party", some) for some in made)
         return [self.score(self._scores(train(tables[n], self.params, self.task), tests[n])) for n in tables]
+
+    def whole_trees(self, own_rows: bool) -> float:
+        """Each party's trees in turn, with copied labels, used for all rows that passive parties hold or its own."""
+        return self.score(
+            scores_in_turn(*self.pair, self.params, self.task, own_rows=own_rows)[:, 0].astype(np.float64)
+        )
 
     def from_zero(self) -> "Trial":
         """The same from a score of 0."""

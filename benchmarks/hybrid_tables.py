@@ -87,6 +87,8 @@ def ways(trial: Trial) -> Found:
         "alone": zero.alone(),
         "two-party least": min(two_party),
         "most": max(two_party),
+        "whole trees": zero.whole_trees(own_rows=False),
+        "for own rows": zero.whole_trees(own_rows=True),
         "pooled": zero.pooled(),
     }
 
