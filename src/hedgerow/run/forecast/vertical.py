@@ -70,7 +70,7 @@ def drawn_levels(plan: Plan, trees: Trees) -> list[Drawn]:
 
 def merging_of(plan: Plan, sizes: Sizes) -> Merging:
     """Where results are merged: as both sides find it out."""
-    groups, bound = sizes.groups * len(plan.answering), 1 << (plan.params.gradient_bits - 1)
+    groups, bound = _groups(plan, sizes), 1 << (plan.params.gradient_bits - 1)
     run_sums = RUN_SUMS * groups * run_nodes(plan.params, sizes.n_trees, plan.method.levels)
     begin = BeginSealed(0, sizes.n_trees, bound, max(groups, 1), max(sizes.columns, 1), run_sums)
     return cipher_of(plan).merging(tree_plans(begin, sizes.rows, plan.params, plan.method.levels))
@@ -112,9 +112,14 @@ def _lattice(plan: Plan, link_mbit: float | None, sizes: Sizes, rows: int, nodes
     return Level(sealed, _native.lattice_returned_bytes(layout, nodes, sizes.groups))
 
 
+def _groups(plan: Plan, sizes: Sizes) -> int:
+    """Sums of a node that rows are laid out for: of all who hear the same ciphertexts."""
+    return sizes.groups if plan.method.links else sizes.groups * len(plan.answering)
+
+
 def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> RowsPlan:
     """What both sides know of a step; see `protocols.vertical.Asked`."""
-    bound, groups = 1 << (plan.params.gradient_bits - 1), sizes.groups * len(plan.answering)
+    bound, groups = 1 << (plan.params.gradient_bits - 1), _groups(plan, sizes)
     most_nodes = run_nodes(plan.params, sizes.n_trees, plan.method.levels)
     return RowsPlan(
         rows=rows,
@@ -125,5 +130,5 @@ def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> 
         most_rows=most_rows,
         run_sums=RUN_SUMS * groups * most_nodes,
         merging=merging_of(plan, sizes),
-        together=sizes.rows * len(plan.answering) if plan.groups else 0,
+        together=(most_rows or rows) * len(plan.answering) if plan.groups else 0,
     )
