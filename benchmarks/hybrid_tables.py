@@ -146,12 +146,15 @@ def voted(trials: list[Trial], scores: list[Any]) -> float:
 
 
 def overlapping(data: HybridSet, seed: int, request: Request) -> Found:
-    """Table 6 (C.4): up to all but one of the columns are dropped, up to a twentieth of all rows held beside."""
+    """Table 6 (C.4): up to all but one of the columns are dropped, up to a twentieth of all rows held beside.
+
+    `united` is what no run offers: all share the columns of all, missing where a party lacks one.
+    """
     passive = data.whole(seed, True).passive
     pair = data.pair(seed, few=True, extra=EXTRA, dropped=len(passive) - 1)
     trial = Trial.of(data, pair, request)
     found = ways(trial)
-    return {**found, "shared": beside(trial)}
+    return {"shared": beside(trial), "united": found.pop("shared"), **found}
 
 
 def beside(trial: Trial) -> float:
