@@ -7,6 +7,8 @@ import pytest
 from federated import changed, params_of, refuses, step, until
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
+from hedgerow.errors import PrivacyError
+from hedgerow.protocols.vertical import passive_rows
 from runs import some_rows
 
 replace = msgspec.structs.replace
@@ -116,3 +118,31 @@ def test_a_run_in_which_sums_would_be_opened_does_not_begin():
     party, request = stopped(lambda r: isinstance(r, m.BeginSealed))
     assert request.run_sums == 0
     refuses(party, replace(request, run_sums=4), "sizes are not those of the plan")
+
+
+def most_told(monkeypatch=None):
+    """Sides that a bank tells an active party that grows the first tree again and again, and those of two such runs."""
+    if monkeypatch is not None:
+        monkeypatch.setattr(passive_rows, "asks", lambda _letter: True)
+    party, request = stopped(step(m.AskDrawnSides, 0, 2), levels="AAP")
+    begun, run = encode(party.passive.run.begun), party.passive.run
+
+    def again(times):
+        for _ in range(times):
+            party.answer(encode(request))
+            party.answer(begun)
+
+    with pytest.raises(PrivacyError, match="more sides than the trees of the run have"):
+        again(100)
+    return run.given.sides, 2 * run.table.params.n_estimators * run.table.n_rows
+
+
+def test_a_party_tells_twice_the_sides_of_the_levels_that_cut_its_columns():
+    told, most = most_told()
+    assert most < told <= 1.5 * most
+
+
+def test_if_all_levels_counted_it_would_tell_more(monkeypatch):
+    """The sabotage."""
+    told, most = most_told(monkeypatch)
+    assert told > 1.5 * most

@@ -309,11 +309,12 @@ class PassiveRows:
         return cuts
 
     def _count_sides(self, n: int) -> None:
-        """A row goes down every tree of the plan once, and once more after losses."""
+        """A row goes down every tree of the plan once, by own cuts at some levels, and once more after losses."""
         run, params = self.run, self.run.table.params
         n_trees = run.begun.n_trees if run.begun is not None else 1
+        depth = sum(map(asks, run.table.levels)) if run.table.levels else params.max_depth
         run.given.sides += n
-        if run.given.sides > REPEATS * n_trees * params.n_estimators * params.max_depth * run.table.n_rows:
+        if run.given.sides > REPEATS * n_trees * params.n_estimators * depth * run.table.n_rows:
             raise PrivacyError("The active party asks for more sides than the trees of the run have; this party stops.")
         run.terms.check_given(run.given.sides, run.given.bits)
 
