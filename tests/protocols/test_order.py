@@ -19,6 +19,7 @@ EMPTY = m.Trees(
     *(np.empty(0, kind) for kind in ("i4", "f4", "?", "i4", "i4", "u8", "f4", "f8", "f4")), np.zeros(1, int)
 )
 WAYS = ("i4", "i4", "i4", "u2")
+DRAWN = ("i8", "i8", "i8", "i4", "i4", "?", "u8")
 COUNTS = m.AskCounts(0, np.zeros(1, np.int32), np.zeros(1, np.uint32), np.full(1, 32, np.uint8))
 
 
@@ -39,6 +40,8 @@ def every_request():
     heard |= {m.ShowIds: m.ShowIds(False, 0, ("one",)), m.LinkCounts: m.LinkCounts(False, np.ones(1, np.uint32))}
     none = np.empty(0, np.float32)
     cuts = (none, np.zeros(1, np.int64), np.empty(0, np.bool_))
+    no_cuts = m.CutList(*(np.empty(0, kind) for kind in DRAWN))
+    heard |= {m.AskDrawnSides: m.AskDrawnSides(0, 0, (), no_cuts)}
     heard |= {m.ShareColumns: m.ShareColumns(b"", b"", *cuts, False)}
     assert set(heard) == set(m.REQUESTS)
     return heard
