@@ -4,13 +4,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from federated import params_of
+from federated import params_of, until
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
+from hedgerow.corridor.messages import ShareColumns
+from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Table
-from hedgerow.errors import PolicyError
+from hedgerow.errors import PolicyError, PrivacyError
+from hedgerow.protocols.hybrid.party import SHARED as SHARED_CUTS
+from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.vertical import passive_table
 from hedgerow.run.folder.manifest import told
 
@@ -112,3 +117,33 @@ def test_shared_cut_points_that_leave_fewer_own_rows_in_a_bin_are_refused():
         banks(policy={**dict.fromkeys(("bank0", "bank1", "bank2", "bank3"), ALLOW_ALL), "bank1": rows}).model()
     split, _ = banks_of(n_accounts=400, n=2000)
     assert banks(split=split, max_bin=3, policy=rows).model().forest.n_trees
+
+
+def tried_out():
+    """How many cut points an active party tries out on a bank that wants three rows in a bin, and gets an answer to."""
+    others = dict.fromkeys(("bank1", "bank2", "bank3"), ALLOW_ALL)
+    fed = banks(policy={**others, "bank0": replace(STRICT, min_bin_rows=3)})
+    shared = until(fed, lambda request: isinstance(request, ShareColumns))
+    party, told, moves = fed.parties["bank0"], 0, 5
+    for i in range(moves):
+        try:
+            party.answer(encode(msgspec.structs.replace(shared, cuts=shared.cuts + np.float32(i / 100))))
+            told += 1
+        except PolicyError:
+            told += 1
+        except PrivacyError as error:
+            assert "changes shared cut points" in str(error)  # noqa: PT017  # others would be a fault of the test
+    return told, moves
+
+
+def test_cut_points_are_not_tried_out_one_after_the_other():
+    """Each refusal, or none, tells whether some bin has fewer rows than the owner's policy allows."""
+    assert tried_out()[0] == 1
+
+
+def test_if_cut_points_were_not_settled_first_each_would_be_answered(monkeypatch):
+    """The sabotage."""
+    settle = Journal.settle
+    monkeypatch.setattr(Journal, "settle", lambda self, what, digest: what == SHARED_CUTS or settle(self, what, digest))
+    told, tried = tried_out()
+    assert told == tried

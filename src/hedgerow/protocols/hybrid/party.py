@@ -23,7 +23,7 @@ from hedgerow.protocols.session.shell import Handler, Table
 from hedgerow.protocols.vertical.party import VerticalParty
 from hedgerow.trees.bins import Grid
 
-AGREED = "shared columns"
+AGREED, SHARED = "shared columns", "shared cut points"
 
 
 class HybridParty(VerticalParty):
@@ -119,10 +119,13 @@ class HybridParty(VerticalParty):
         if not (sizes <= self._most_cuts()).all() or not _ordered(grid):
             raise ProtocolError("The cut points that the active party shares are not in order, or too many.")
         self._counted = None
+        parts = [np.ascontiguousarray(part).tobytes() for part in (grid.cuts, grid.cut_starts, grid.has_missing)]
+        # Before anything is said of them: refusals of one after the other (min_bin_rows) would tell where own rows lie.
+        self.journal.settle(SHARED, hashlib.sha256(b"".join(parts)).digest())
         rows = self.begin_rows(request, tables, grid)
         if not rows.run.table.grid.equals(grid):
             raise ProtocolError("The active party shares other cut points than before in this run.")
-        pads.hear(*(np.ascontiguousarray(part).tobytes() for part in (grid.cuts, grid.cut_starts, grid.has_missing)))
+        pads.hear(*parts)
         rows.run.pads, rows.run.sharing = pads.of, len(self.numbers)
         return m.Done()
 
