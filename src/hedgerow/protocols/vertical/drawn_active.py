@@ -5,7 +5,8 @@
     AskDrawnSides(moves, cuts)  to the owners -->  moves its rows, draws the same cuts of its own columns
                                     <-----------  Sides
 
-Sees in the clear.  Active: sides of rows at drawn cuts, which it could not choose.
+Sees in the clear.  Active: sides of rows at drawn cuts, which it could not choose, but for the
+                    cut points that parties share.
                     Passive: which rows share a node that its columns cut, and so something of the labels where cuts of
                     the active party lie above; nothing that comes from gradients else.
 """
