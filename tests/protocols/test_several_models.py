@@ -11,14 +11,17 @@ from hedgerow import Bagged, GBDTClassifier, Hybrid, NoPrivacy, Table
 from hedgerow.agreement.options import BaggedModel, Prediction, SealedPrediction
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
-from hedgerow.corridor.messages import AskKnown, Propose
+from hedgerow.corridor.messages import AskKnown, AskWays, Propose
 from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError, ParameterError, PolicyError, ProtocolError
 from hedgerow.model.bag import Bag
 from hedgerow.model.bagged_part import bagged_part, joined_columns
+from hedgerow.model.model_for_others import for_others
 from hedgerow.model.part import active_part_of, ownership_of, part_of
+from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.predict.own_part import PartOwner
+from hedgerow.protocols.predict.passive import Answering
 from hedgerow.protocols.predict.several_models import bagged_plan, present_in
 from hedgerow.protocols.predict.several_parts import AnsweringAll
 from hedgerow.run.simulation.predict import predict_parties
@@ -162,6 +165,97 @@ def test_rows_are_counted_for_every_model_that_they_are_predicted_by(made):
     assert len(party.own_rows.ledger.predicted) == 2
     with pytest.raises(PolicyError, match="most_predicted_rows"):
         ask(40)
+
+
+def switched(tables, bag):
+    """Two parts, and the other model proposed once rows were named by the first; which rows are counted for it."""
+    own, other = (part_of(bag.models[name], "bank2") for name in NETWORKS)
+    party = answering(bag, tables)
+    proposed(party, Plan("a test", members(), Goal(), TreeParams(), Prediction("net1", own.model)))
+    party.answer(encode(AskKnown(tuple(texts_of(tables["bank2"])[:40]))))
+    with pytest.raises(ProtocolError, match=r"another (plan|model) than"):
+        proposed(party, Plan("a test", members(), Goal(), TreeParams(), Prediction("net1", other.model)))
+    top = np.array([part_top(other)])
+    ask = AskWays(*(name[top].astype(np.int32) for name in (other.tree, other.node)), np.ones(1, np.int32), FIRST)
+    return party, encode(ask), other
+
+
+FIRST = np.zeros(1, np.uint16)
+
+
+def part_top(part):
+    """A cut with no other of the party above it, which no other part has by the same name."""
+    return next(i for i in np.lexsort((part.node, -part.tree)).tolist() if part.after[i] < 0)
+
+
+def test_a_model_that_is_proposed_too_late_is_not_answered_by(made):
+    """Rows are counted for the models of the plan when they are named; another model would be asked uncounted."""
+    tables, bag = made
+    party, _, other = switched(tables, bag)
+    assert party.models == (part_of(bag.models["net1"], "bank2").model,)
+    assert party.part.model != other.model
+    assert len(party.own_rows.ledger.predicted) == 1
+
+
+def test_a_party_that_took_the_other_model_first_would_answer_uncounted(made, monkeypatch):
+    """The sabotage: its part is chosen before the plan is refused."""
+    monkeypatch.setattr(
+        AnsweringAll,
+        "_consent",
+        lambda self, request, frame: (self._choose(Plan.read(request.plan)), Answering._consent(self, request, frame))[
+            1
+        ],
+    )
+    tables, bag = made
+    party, ask, other = switched(tables, bag)
+    assert party.answer(ask)
+    assert party.part.model == other.model
+    assert not party.own_rows.ledger.predicted
+
+
+def test_trees_that_the_active_party_makes_up_take_no_memory(made):
+    tables, bag = made
+    plan = plan_of(bag)
+    first, second = plan.method.bagged
+    many = (msgspec.structs.replace(first, trees=(1 << 31) - 1 - second.trees), second)
+    party = answering(bag, tables)
+    proposed(
+        party, Plan("a test", plan.members, Goal(), TreeParams(), msgspec.structs.replace(plan.method, bagged=many))
+    )
+    party.answer(encode(AskKnown(("x",))))
+    assert len(party.last) <= first.trees + second.trees
+    more = (msgspec.structs.replace(first, trees=1 << 31), second)
+    with pytest.raises(ParameterError, match=r"2\^31 trees or more"):
+        Plan("a test", plan.members, Goal(), TreeParams(), msgspec.structs.replace(plan.method, bagged=more))
+
+
+def test_a_part_that_knows_no_paths_does_not_open_the_others(made):
+    """Else all cuts of a newer part could be asked about, by predicting with an older one beside it."""
+    tables, bag = made
+    first, second = (part_of(bag.models[name], "bank2") for name in NETWORKS)
+    own = PartOwner("bank2", first, tables["bank2"], ALLOW_ALL, identity("bank2"))
+    older = AnsweringAll(own, (replace(second, after=None),))
+    with pytest.raises(ModelError, match="does not say how its splits lie below each other"):
+        proposed(older, plan_of(bag))
+    party = AnsweringAll(own, (second,))
+    proposed(party, plan_of(bag))
+    assert party.part.after is not None
+
+
+def test_what_is_given_to_others_has_no_categories_of_passive_parties(made):
+    _, bag = made
+    model = bag.models["net1"]
+    first, last = ownership_of(model).span("net1")
+    theirs = int(np.flatnonzero((model.forest.columns >= last) & (model.forest.columns >= 0))[0])
+    own = int(np.flatnonzero((model.forest.columns >= first) & (model.forest.columns < last))[0])
+    sets = np.full(len(model.forest.columns), -1, np.int32)
+    sets[[theirs, own]] = 0, 1
+    words = np.array([[5, 0, 0, 0], [9, 0, 0, 0]], np.uint64)
+    given = for_others(replace(model, forest=replace(model.forest, sets=sets, category_sets=words))).forest
+    assert given.category_sets[given.sets[own]].tolist() == [9, 0, 0, 0]
+    assert not (given.category_sets == 5).any()
+    assert given.sets[theirs] == 0
+    assert ((given.sets >= 0) == (sets >= 0)).all()
 
 
 def test_a_plan_names_each_model_once_and_only_passive_parties_that_it_has():

@@ -648,6 +648,8 @@ class Prediction(Method, frozen=True, tag=PREDICT):
                     f"The model of {one.active!r} needs {(strange or [one.active])[0]!r}, which is no passive party of "
                     "this prediction; name all of them in the run file."
                 )
+        if sum(one.trees for one in self.bagged) >= 1 << 31:
+            raise ParameterError("The models of a prediction have 2^31 trees or more together, which none have.")
         if len({one.model for one in self.bagged}) < len(self.bagged):
             raise ParameterError("A prediction by several models has one of them twice; name each once.")
 

@@ -56,14 +56,18 @@ def _joined(pieces: Sequence[Part], columns: tuple[Column, ...], model: str) -> 
         name: np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ("tree", "node", "column", "thresholds", "missing_left", "sets")
     }
-    afters = [piece.after for piece in pieces if piece.after is not None]
-    after = np.concatenate(afters) if len(afters) == len(pieces) else None
+    after = np.concatenate([piece.after for piece in pieces if piece.after is not None])
     return replace(first, model=model, columns=columns, after=after, commitment=None, **arrays)
 
 
 def _check_trees(part: Part, one: BaggedModel) -> None:
     if part.hidden:
         raise ModelError("A part of a run with hidden_rows is of one model alone; predict by that model only.")
+    if part.after is None:  # all cuts of the bag could be asked about as freely as those of this part
+        raise ModelError(
+            "A part that does not say how its splits lie below each other (of an older version) is of one model alone; "
+            "predict by that model only."
+        )
     if int(part.tree.max(initial=-1)) >= one.trees:
         raise ModelError(
             f"The active party says that the model of {one.active!r} has {one.trees} trees; this party's part has cuts "

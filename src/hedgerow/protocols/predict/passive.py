@@ -36,8 +36,7 @@ class Answering(Shell[Never]):
         self.models: tuple[str, ...] = (own.part.model,)
         self.member = Membership(own.name, own.policy, own.identity)
         self.own_rows = OwnRows(own)
-        self.cuts = parts.places(own.part)
-        self.n_trees = int(own.part.tree.max(initial=-1)) + 1
+        self.cuts, self.tree, self.n_trees = _places(own.part)
         self.n_asked, self.rows = 0, np.empty(0, np.int64)
         self.last = np.empty(0, np.int32)
         """Of each row in each tree, the last cut that was asked about and the way told, as `Part.after` has it.
@@ -50,8 +49,7 @@ class Answering(Shell[Never]):
         """Answer by this part, in which are the cuts of the models with these ids."""
         self.part, self.models = part, models
         self.own_rows = OwnRows(replace(self.own, part=part), models)
-        self.cuts = parts.places(part)
-        self.n_trees = int(part.tree.max(initial=-1)) + 1
+        self.cuts, self.tree, self.n_trees = _places(part)
 
     def _choose(self, plan: Plan) -> None:
         """Take the part that the plan's model asks for, where there are several."""
@@ -63,7 +61,8 @@ class Answering(Shell[Never]):
 
     def _consent(self, request: Propose, _: object) -> Consent:
         plan = Plan.read(request.plan)
-        self._choose(plan)
+        if self.member.plan is None:  # another plan is refused, and must not change which models rows are counted for
+            self._choose(plan)
         if not plan.method.model or plan.method.model != self.part.model:  # a training names no model
             raise ProtocolError(
                 "The active party predicts with another model than the one that this party has a part of; parts of "
@@ -87,7 +86,7 @@ class Answering(Shell[Never]):
     def _ways(self, request: AskWays, _: object) -> Sides:
         """What becomes known to the active party: which way these rows go at cuts of own columns that they come to."""
         cut, place, goes_to = self._checked(request)
-        where, after, told = place * self.n_trees + self.part.tree[cut], self.part.after, []
+        where, after, told = place * self.n_trees + self.tree[cut], self.part.after, []
         if self.part.hidden:
             self._once(place * len(self.part.tree) + cut)
         else:
@@ -146,3 +145,12 @@ class Answering(Shell[Never]):
         cut = np.array([self.cuts[place] for place in asked_for], np.int64)
         after = np.full(len(self.part.tree), NONE) if self.part.after is None else self.part.after
         return np.repeat(cut, n_rows), place, next_cuts(after, cut, cut[n_rows == 0])
+
+
+def _places(part: Part) -> tuple[dict[tuple[int, int], int], Places, int]:
+    """The number of each cut by its tree and node; of each cut its tree, and how many there are, of trees it cuts only.
+
+    How many trees others cut is the active party's word, and takes no memory here.
+    """
+    trees, tree = np.unique(part.tree, return_inverse=True)
+    return parts.places(part), tree.reshape(-1), len(trees)
