@@ -1,12 +1,15 @@
 """Hybrid run files: what they mean, what does not go with them, and what a run of one leaves behind."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from test_vertical_runs import read, said
 
 from federated import same
+from hedgerow.agreement.options import Hybrid
+from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.commands.print_tables import measured
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.file import load_model
@@ -19,6 +22,7 @@ from hedgerow.run.simulation import run_file
 from hedgerow.run.simulation.parties import members
 from hedgerow.run.simulation.predict import predict_parties
 from hedgerow.storage.audit import verify
+from hedgerow.trees.params import TreeParams
 from hybrid_files import BANKS, PLAIN, RUN, parties_of, payments, rewritten
 
 WHOLE = RUN + parties_of()
@@ -399,7 +403,7 @@ RANDOM = '[privacy]\npassive_cuts = "random"\n'
 def test_with_random_cuts_the_later_half_is_the_passive_parties_and_gradients_have_all_their_bits(tmp_path):
     run = read(tmp_path, WHOLE + RANDOM)
     assert (run.method.levels, run.method.draws_cuts, run.params.gradient_bits) == ("AAPP", True, 20)
-    assert read(tmp_path, WHOLE).params.gradient_bits == 8
+    assert read(tmp_path, WHOLE).params.gradient_bits == 12
 
 
 def test_depths_are_other_words_for_levels_and_set_the_depth(tmp_path):
@@ -504,3 +508,21 @@ def test_separate_subtrees_are_forecast_and_said(tmp_path):
     assert plan.schedule == "AADDJJ"
     assert cost(plan, Shape.by_columns(party_tables(run).training, plan)).total > 0
     assert "Trees depend on who holds a row" in " ".join(leaks(plan))
+
+
+def said_of_groups(**more):
+    who = tuple(Member(name, name) for name in ("network", "b0", "b1", "b2", "b3"))
+    method = Hybrid(active="network", shared=(("b0", "b1", "b2"),), **more)
+    return " ".join(leaks(Plan("a test", who, Goal(), TreeParams(max_depth=2), method)))
+
+
+def test_totals_are_said_to_be_those_of_each_group():
+    said = said_of_groups(levels="AJ")
+    assert re.search("opens sums over .*b0.*b1.*b2.*; if it colludes", said)
+    assert "sums over all passive parties" not in said
+
+
+def test_whose_word_the_places_of_random_cuts_are_is_said():
+    said = said_of_groups(levels="AP", passive_cuts="random")
+    assert "Cut points of shared columns, among which cuts are drawn, are the word of network." in said
+    assert "could choose a seed" in said

@@ -225,6 +225,9 @@ def _of_draws(plan: Plan) -> Iterator[str]:
     yield f"{own} learns which rows go left at drawn cuts, and so the place of each linked row below its own cuts."
     yield "Sides of many trees together tell most of which bin a row is in."
     yield f"{own} cannot choose a cut, but it could move rows to nodes whose drawn cuts tell it more."
+    yield "Whoever writes the plan could choose a seed by which some first cuts are what it likes."
+    if plan.groups:
+        yield f"Cut points of shared columns, among which cuts are drawn, are the word of {own}."
     yield from _of_numbers(plan)
 
 
@@ -263,7 +266,8 @@ def _of_links(plan: Plan) -> Iterator[str]:
         yield f"Passive parties read all ids of {own}."
     yield "A passive party sees of each tree where its own linked rows are, and that there are other nodes."
     if plan.method.shares and not plan.method.draws_cuts:
-        yield f"{own} opens sums over all passive parties; if it colludes with all but one, it can compute that one's."
+        for who in _sharing(plan):
+            yield f"{own} opens sums over {who}; if it colludes with all but one, it can compute that one's."
     most = plan.vertical.most_ids
     yield f"Whoever brings ids that it only guesses, at most {most:,}, learns which of them the other side has."
 
