@@ -13,10 +13,12 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from benchmarks.hybrid_figures import BY_PARTIES, BY_SKEW
+from benchmarks.hybrid_sets import SETS
 
 LINES = {
     "shared": ("C0", "o", "shared (default)"),
     "5+2": ("C1", "s", "HybridTree, 5+2"),
+    "whole trees": ("C3", "^", "whole trees"),
     "pooled": ("0.3", "", "pooled"),
     "alone": ("0.6", "", "alone"),
 }
@@ -58,8 +60,11 @@ def _picture(sheets: list[tuple[list[Row], str, str, str]], path: Path) -> None:
             _panel(ax, [row["figures"] for row in rows if row["name"].startswith(name + ":")], key)
             ax.set_title(name + more, fontsize=9)
             ax.set_xlabel(label, fontsize=8)
+            ax.set_ylabel(SETS[name].metric, fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=6 if len(names) > 2 else 3, fontsize=8, frameon=False
+    )
     figure.savefig(path, dpi=DOTS)
     plt.close(figure)
 
