@@ -9,7 +9,9 @@ from federated import Federation, Lossy, params_of, same, step
 from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
 from hedgerow.data.holders import HOLDER
+from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
+from hedgerow.model.part import part_of
 from hedgerow.run.file.hybrid_tables import joined
 from hedgerow.run.simulation.predict import predict_parties
 from learnt import CASES
@@ -145,6 +147,23 @@ def test_rows_are_predicted_as_in_one_table(shared):
     table = joined(later, "network", (names,) if shared else (), units)
     assert np.array_equal(leaves, model.leaves(table.aligned(model.columns)))
     assert len(np.unique(leaves)) > 6
+
+
+def with_idle(parties):
+    """And a party whose one column has the same value in all rows, which are dealt to it all the same."""
+    ids = np.array([f"account {i}" for i in range(50)])
+    return {**parties, "idle": Table.of(np.ones((50, 1), np.float32), names=["same"], ids=ids)}
+
+
+def test_rows_of_a_party_that_no_tree_cuts_are_predicted_as_its_rows():
+    parties = with_idle(network(n=500)[0])
+    own = parties["network"]
+    model = separate({**parties, "network": own.take(np.arange(350))}, params_of(max_depth=4)).whole()
+    assert not len(part_of(model, "idle").tree)
+    later = {**parties, "network": own.take(np.arange(350, 500))}
+    table = joined(later, "network", units=(*BANKS, ("idle",))).aligned(model.columns)
+    assert (np.asarray(table.values)[:, model.names.index(HOLDER)] == 3).sum() > 10
+    assert np.array_equal(predict_parties(model, later), model.leaves(table))
 
 
 def test_without_its_answer_a_row_is_predicted_as_if_the_party_did_not_hold_it():

@@ -50,10 +50,13 @@ def plan_of(run: str, members: tuple[Member, ...], active: str, model: str, coor
 
 
 def asked(model: Model) -> tuple[str, ...]:
-    """The parties without whose answers the model cannot predict: those whose columns its trees cut."""
+    """The parties without whose answers the model cannot predict: those whose columns its trees cut.
+
+    Where parties have subtrees of their own, these are all: a row of one that no tree cuts is still its row.
+    """
     own = ownership_of(model)
-    used = {party for party in own.parties if party != own.active and len(part_of(model, party).tree)}
-    return tuple(party for party in own.parties if party in used)
+    passive = tuple(party for party in own.parties if party != own.active)
+    return passive if own.units else tuple(party for party in passive if len(part_of(model, party).tree))
 
 
 class Asking:
