@@ -293,7 +293,8 @@ POLICY = {
     "min_key_bits": "Paillier keys must have at least this many bits",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
     "most_predicted_rows": "rows that it may ask about with one model, over all predictions, sealed ones only where "
-    "parties share columns; counted in the owner's ledger, where asking about a row again counts again",
+    "parties share columns or have subtrees of their own; counted in the owner's ledger, where asking about a row "
+    "again counts again",
     "allow_sealed": "the active party of a vertical model may ask for encrypted scores that depend on this party's "
     "columns",
     "most_answers_per_id": "encrypted scores, and contributions to them, that may be told about one id within "

@@ -67,7 +67,9 @@ class Sealed:
         self.signed, self.fixed = signed, None
         own = model.ownership
         members = tuple(Member(name, identity(name).fingerprint) for name in own.parties)
-        method = SealedPrediction(own.active, own.model, score_modulus(most), model.loss.n_trees, privacy, own.groups)
+        method = SealedPrediction(
+            own.active, own.model, score_modulus(most), model.loss.n_trees, privacy, own.groups, bool(own.units)
+        )
         self.plan = sealed_plan("a test", members, method, identity(own.active).fingerprint if signed else "")
         self.present = present_of(model, absent)
         self.counts = {name: (counters or {}).get(name) or Uncounted() for name in self.present}

@@ -25,6 +25,7 @@ NAMES = ("network", *BANKS)
 FIVE = (*NAMES, "bank4")
 POLICY = "min_cut_rows = 5\nallow_continue = true\n"
 SHARED = "[privacy]\nshared = true\n"
+SEPARATE = "[privacy]\nshared = false\nseparate = true\n"
 APART = '[privacy]\nshared = false\non_loss = "continue"\n'
 
 
@@ -108,7 +109,15 @@ def test_the_model_of_real_processes_is_that_of_one_process_and_predicts_repeate
         assert (kept["status"], kept["who"]) == ("finished", name)
         assert audit.verify(tmp_path / name / "audit.log", kept["audit"]["audit.log"]).run == kept["plan_sha256"]
     predicted_as_linked(world, start, whole)
-    scored_under_the_seal(world, start, whole)
+    scored_under_the_seal(world, start, whole, "payments-predict-2")
+
+
+def test_with_separate_subtrees_real_processes_score_rows_under_the_seal(tmp_path, certificates, start):
+    world = Payments(tmp_path, certificates, privacy=SEPARATE)
+    finished(start(world.drive(), "network"), *(start(world.join(bank), bank) for bank in BANKS))
+    whole = world.whole()
+    assert whole.ownership.units == tuple((bank,) for bank in BANKS)
+    scored_under_the_seal(world, start, whole, "payments-predict-1")
 
 
 def predicted_as_linked(world, start, whole):
@@ -133,8 +142,8 @@ def predicted_as_linked(world, start, whole):
     assert np.array_equal(told.values, predict_parties(whole, tables))
 
 
-def scored_under_the_seal(world, start, whole):
-    """The banks share their columns: each tells which rows it has, and is asked about those it speaks for."""
+def scored_under_the_seal(world, start, whole, folder):
+    """One bank speaks for each row: each tells which rows it has, and is asked about those it speaks for."""
     rules = "least_paths = 0\nleast_own_cuts = 0\nleast_own_trees = 0\nmost_bits_per_id = 99999\n"
     rules += "most_answers_per_id = 1000\n"
     (world.folder / "answers.toml").write_text(rules)
@@ -153,7 +162,7 @@ def scored_under_the_seal(world, start, whole):
     wanted = whole.scores_at(predict_parties(whole, tables))[:, 0]
     told = read_table(out, id_column="account", repeated_ids=True).values[:, 0]
     assert np.abs(told - wanted).max() <= fixed_scores(whole).error * 1.001 + 1e-6
-    kept = json.loads((world.folder / "runs" / "payments-predict-2" / "manifest.json").read_text())
+    kept = json.loads((world.folder / "runs" / folder / "manifest.json").read_text())
     assert any("which of the rows each of bank1, bank2, bank3 has" in sentence for sentence in kept["leaks"])
     for bank in BANKS:
         [counted] = [line for line in audit.read(world.folder / f"{bank}.ledger") if line["event"] == "rows predicted"]

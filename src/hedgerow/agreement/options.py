@@ -659,7 +659,7 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
 
     Scores are integers modulo the prime `modulus`, which so bounds what an answer can carry; `scores` are the scores of
     a row, one a class. Passive parties that share their columns are in `sharing`, group by group: of each group one is
-    asked about a row, and all tell which rows they have.
+    asked about a row, and all tell which rows they have. With `separate` it is one of all passive parties.
     """
 
     active: str
@@ -668,10 +668,17 @@ class SealedPrediction(Method, frozen=True, tag=SEALED):
     scores: int = 1
     privacy: Lattice | Paillier = Lattice()
     sharing: tuple[tuple[str, ...], ...] = ()
+    separate: bool = False
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier))
         _check_numbers(self, modulus=Integral, scores=Integral)
+        _check_words(self, separate=(True, False))
+
+    @property
+    def separates(self) -> bool:
+        """As `separate` says."""
+        return self.separate
 
     def groups(self, passive: Sequence[str]) -> tuple[tuple[str, ...], ...]:  # noqa: ARG002  # of whomever
         """As `sharing` says."""

@@ -43,6 +43,12 @@ class Ownership:
         """The parties, in the order of the columns; behind them those that have the columns of one of these."""
         return (*(party for party, _ in self.columns), *(party for group in self.groups for party in group[1:]))
 
+    @property
+    def once(self) -> tuple[tuple[str, ...], ...]:
+        """Passive parties of which one speaks for each row, however many hold it, group by group."""
+        passive = tuple(party for party in self.parties if party != self.active)
+        return (passive,) if self.units else self.groups
+
     def span(self, party: str) -> tuple[int, int]:
         """A party's columns: from this number up to that one."""
         first = 0

@@ -11,7 +11,8 @@ the rule refuses models that are too small for anybody, and promises nothing for
 the combinations of other rows, such as those it trained on, a score of many bits tells a combination that it knows.
 `repeated_ways` tells an owner how many of its rows have such a one.
 
-Sides at the cuts of all other parties are taken as known; they are drawn as likely as the covers say.
+Sides at the cuts of all other parties are taken as known; they are drawn as likely as the covers say. Where parties
+have subtrees of their own, a party is asked about rows of its unit only, which all come to the subtrees of that unit.
 """
 
 from dataclasses import dataclass
@@ -102,6 +103,8 @@ def check_paths(model: Model, party: str, least: int = LEAST_PATHS, answers: int
 def check_own_cuts(part: Part, policy: Policy) -> None:
     """Refuse, at the owner of a part, a model with so few of its cuts that each answer tells much of every one."""
     cuts, trees = len(part.tree), len(np.unique(part.tree))
+    if not cuts:  # no answer depends on its values
+        return
     if cuts < policy.least_own_cuts or trees < policy.least_own_trees:
         raise PolicyError(
             f"The model has {cuts} cuts of this party in {trees} trees, and its scores tell too much of each: this "
@@ -162,12 +165,25 @@ def _chances(model: Model, party: str, rng: np.random.Generator) -> tuple[NDArra
         covers = forest.covers[np.stack([left, left + 1])].astype(np.float64)
         total = covers.sum(axis=0)
         share = np.where(total > 0, covers[0] / np.where(total > 0, total, 1), 0.5)
-        goes_left = rng.random(len(level)) < share
+        goes_left = _dealt_left(model, party, level, rng.random(len(level)) < share)
         for child, part, goes in ((left, share, goes_left), (left + 1, 1 - share, ~goes_left)):
             is_open[child] = is_open[level] & (own[level] | goes)
             chance[child] = chance[level] * np.where(own[level], part, goes)
         level = np.concatenate([left, left + 1])
     return is_open, chance
+
+
+def _dealt_left(model: Model, party: str, level: NDArray[np.int64], left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Sides of a row that the party's unit holds, where some of these cuts are by who holds a row."""
+    own, forest = ownership_of(model), model.forest
+    if not own.units:
+        return left
+    unit = next(number for number, names in enumerate(own.units) if party in names)
+    dealing = forest.columns[level] == own.span(own.active)[1] - 1
+    words = forest.category_sets[forest.sets[level[dealing]], unit // 64]
+    out = left.copy()
+    out[dealing] = (words >> np.uint64(unit % 64)) & np.uint64(1) == 1
+    return out
 
 
 def _told(classes: list[list[Ways]], least: int) -> tuple[float, float, float]:

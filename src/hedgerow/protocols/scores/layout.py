@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from hedgerow.agreement.options import Lattice, Paillier, SealedPrediction
 from hedgerow.agreement.plan import Goal, Member, Plan
 from hedgerow.corridor.messages import SlotsTold
-from hedgerow.errors import ModelError
 from hedgerow.model.candidates import leaves_of
 from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model
@@ -28,13 +27,8 @@ def sealed_plan(run: str, members: tuple[Member, ...], method: SealedPrediction,
 def method_of(model: Model, fixed: FixedScores, privacy: Lattice | Paillier) -> SealedPrediction:
     """What the plan of a sealed prediction says of the model."""
     own = ownership_of(model)
-    if own.units:
-        raise ModelError(
-            "The trees of this model depend on who holds a row, which sealed prediction does not ask; predict without "
-            "sealed."
-        )
     modulus = score_modulus(fixed.reach)
-    return SealedPrediction(own.active, own.model, modulus, model.loss.n_trees, privacy, own.groups)
+    return SealedPrediction(own.active, own.model, modulus, model.loss.n_trees, privacy, own.groups, bool(own.units))
 
 
 def placed(model: Model, fixed: FixedScores) -> NDArray[np.int64]:

@@ -103,19 +103,20 @@ class Choosing(Shell[Never]):
             )
         known = self.expected
         if known is not None and (
-            (plan.active, plan.groups) != (known.active, known.groups) or replace(plan, method=known.method) != known
+            (plan.active, plan.groups, plan.units) != (known.active, known.groups, known.units)
+            or replace(plan, method=known.method) != known
         ):
             raise PolicyError("The driver's plan is not the one this party knows; compare the run files of both sides.")
         check_own_cuts(self.part, self.own.policy)
         consent = self.member.consent(request)
         self.certificate = request.certificate
         self.table = {m.Propose: self._consent, m.BeginScores: self._begin}
-        if plan.group_of(self.own.name):
+        if any(self.own.name in group for group in plan.once):
             self.table = {**self.table, m.AskKnown: self._known}
         return consent
 
     def _known(self, request: m.AskKnown, _: object) -> m.Known:
-        """What becomes known: which of the rows this party has, so that one of those that share its columns speaks."""
+        """What becomes known: which of the rows this party has, so that one of those that have it speaks."""
         self._check_size(request.ids, tables.MOST_ROWS)
         return m.Known(np.packbits(self.rows.counted(request.ids) >= 0, bitorder="little"))
 

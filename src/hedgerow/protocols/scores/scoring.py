@@ -21,7 +21,7 @@ from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
 from hedgerow.model.fixed_scores import FixedScores
 from hedgerow.model.model import Model, dense
-from hedgerow.model.part import ownership_of, part_of
+from hedgerow.model.part import ownership_of, part_of, told_columns
 from hedgerow.protocols.scores.active import SealedAsking
 from hedgerow.protocols.scores.layout import Layout, placed
 from hedgerow.protocols.scores.lockstep import together
@@ -29,7 +29,7 @@ from hedgerow.protocols.scores.opened_rows import OpenedRows, Progress, in_batch
 from hedgerow.protocols.scores.openings import KeepsOpenings
 from hedgerow.protocols.scores.owner_limits import check_owners
 from hedgerow.protocols.scores.sessions import Route, Sessions
-from hedgerow.protocols.scores.speakers import Routes, Speakers
+from hedgerow.protocols.scores.speakers import Routes, Speakers, with_units
 from hedgerow.protocols.session.group import PartyGroup
 
 
@@ -58,13 +58,15 @@ class SealedScores:
         openings: KeepsOpenings | None = None,
     ) -> None:
         self.model, self.fixed, self.group = model, fixed, group
-        self.columns = part_of(model, ownership_of(model).active).columns
-        self.speakers = Speakers(group, [key.name for key in keys], ownership_of(model).groups)
-        weights = placed(model, fixed)
+        own = ownership_of(model)
+        self.columns, self.units = told_columns(model), own.units
+        self.speakers = Speakers(group, [key.name for key in keys], own.once)
+        weights, cutting = placed(model, fixed), {key.name for key in keys if len(part_of(model, key.name).tree)}
 
         def asking(route: Route) -> SealedAsking:
-            layout, theirs = Layout.of(model, route, model.loss.n_trees), [key for key in keys if key.name in route]
-            return SealedAsking(group, layout, weights, theirs, identity, threads, openings=openings)
+            answering = [key for key in keys if key.name in route and key.name in cutting]
+            layout = Layout.of(model, [key.name for key in answering], model.loss.n_trees)
+            return SealedAsking(group, layout, weights, answering, identity, threads, openings=openings)
 
         self.sessions = Sessions(group, asking, partial(check_owners, model, fixed), alone=openings is not None)
         if not self.speakers.groups:
@@ -77,7 +79,9 @@ class SealedScores:
     def scores(self, own_table: Table, progress: Progress = lambda _done, _of: None) -> NDArray[np.float32]:
         """Raw scores, rows x classes."""
         own_table = self._aligned(own_table)
-        return self.fixed.scores(self._opened(own_table, self.speakers.routes(own_table), progress).scores)
+        routes = self.speakers.routes(own_table)
+        own_table = with_units(own_table, self.units, routes)
+        return self.fixed.scores(self._opened(own_table, routes, progress).scores)
 
     def explained(
         self, own_table: Table, own_columns: Sequence[str], progress: Progress = lambda _done, _of: None
@@ -85,6 +89,7 @@ class SealedScores:
         """Raw scores, and what passive columns and these of the own contribute to them."""
         own_table = self._aligned(own_table)
         routes = self.speakers.routes(own_table)
+        own_table = with_units(own_table, self.units, routes)
         opened = self._opened(own_table, routes, progress, reasons=True)
         labels = sorted(opened.reasons, key=lambda whose: self.speakers.names.index(whose[0]))
         reasons = [Reason(*whose, self._units(opened.reasons[whose])) for whose in labels]

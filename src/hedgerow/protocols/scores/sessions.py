@@ -13,7 +13,7 @@ from hedgerow.protocols.scores.lockstep import together
 from hedgerow.protocols.session.group import PartyGroup
 
 Route = tuple[str, ...]
-"""The parties that are asked about a row, in the plan's order; nobody, where no party with shared columns has it."""
+"""The parties that are asked about a row, in the plan's order; nobody, where all lack it of which one would speak."""
 
 
 class Sessions:

@@ -1,23 +1,26 @@
-"""Who is asked about which rows of a sealed prediction, where passive parties share their columns.
+"""Who is asked about which rows of a sealed prediction, where one passive party speaks for each row.
 
 Of parties that share their columns one speaks for each row, as in training: of those that have it, the one that
 `data.holders` names. So the active party asks them first which rows they have. A row that none of them has goes the
-default way at their cuts, and nobody is asked. Parties with columns of their own are asked about every row, and do not
-tell which they have.
+default way at their cuts, and nobody is asked. Where parties have subtrees of their own, one of all passive parties
+speaks, and its unit is what the active party's forced cuts are about: they leave a row the subtrees of its unit alone.
+Other parties with columns of their own are asked about every row, and do not tell which they have.
 
-Sees in the clear.  Active: which rows each of the parties that share columns has.
-                    Passive, where it shares columns: the ids of all rows; by what it is not asked about further, that
+Sees in the clear.  Active: which rows each party has of those of which one speaks.
+                    Passive, if it is one of them: the ids of all rows; by what it is not asked about further, that
                     another party has rows that it has too.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import AskKnown, Known
-from hedgerow.data.holders import NOBODY, holder_of
+from hedgerow.data.holders import NOBODY, Units, holder_of, with_holder
 from hedgerow.data.table import Table
+from hedgerow.model.model import dense
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.scores import tables
 from hedgerow.protocols.scores.sessions import Route
@@ -29,7 +32,7 @@ Routes = Mapping[Route, NDArray[np.int64]]
 
 
 class Speakers:
-    """The parties that are asked, and those among them that share columns, group by group."""
+    """The parties that are asked, and those among them of which one speaks for each row, group by group."""
 
     def __init__(self, group: PartyGroup, names: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
         asked = [tuple(name for name in sharing if name in names) for sharing in groups]
@@ -51,7 +54,7 @@ class Speakers:
         return tuple(name for name in self.names if name in spoken or name not in self.shared)
 
     def _held(self, ids: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-        """What becomes known: which of these rows each party that shares its columns has."""
+        """What becomes known: which of these rows each party has of which one speaks for a row."""
         held = {name: np.zeros(len(ids), np.bool_) for name in self.shared}
         for first in range(0, len(ids), tables.MOST_ROWS):
             some = tuple(ids[first : first + tables.MOST_ROWS])
@@ -60,3 +63,14 @@ class Speakers:
                 refusal = f"Party {name!r} did not tell which of the rows it has."
                 held[name][first : first + len(some)] = sides_of(answer.known, [len(some)], refusal)[0]
         return held
+
+
+def with_units(own_table: Table, units: Units, routes: Routes) -> Table:
+    """The same rows, with the unit that holds each in a last column, where units have subtrees of their own."""
+    if not units:
+        return own_table
+    holder = np.full(own_table.n_rows, NOBODY, np.intp)
+    for route, rows in routes.items():
+        for number in (number for number, unit in enumerate(units) if {*route} & {*unit}):
+            holder[rows] = number
+    return with_holder(replace(own_table, values=dense(own_table), absent=float("nan")), units, holder)

@@ -94,7 +94,7 @@ def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
 
 
 def _score_messages(plan: Plan) -> tuple[Kind, ...]:
-    known = (m.AskKnown, m.Known) if plan.groups else ()
+    known = (m.AskKnown, m.Known) if plan.once else ()
     return (m.Propose, m.Consent, *known, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores)
 
 
@@ -294,9 +294,9 @@ def _of_scores(plan: Plan) -> Iterator[str]:
         yield f"{own} and a passive party together can read what another chose in trees that both of them cut."
         yield f"If {own} makes slots up besides, they can read all that it chose, and its audit log shows only sizes."
     yield f"{own} learns by reasons what disclosed columns contribute, and where several answer, each one's own part."
-    for group in plan.groups:
-        names = ", ".join(group)
-        yield f"{own} learns which of the rows each of {names} has, which share their columns; one of them is asked."
+    for group in plan.once:
+        names, why = ", ".join(group), "have subtrees of their own" if plan.units else "share their columns"
+        yield f"{own} learns which of the rows each of {names} has, which {why}; one of them is asked."
         yield f"Where {names} are not asked about a row that they have, they learn that another of them has it too."
 
 

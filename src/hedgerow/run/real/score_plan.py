@@ -38,7 +38,9 @@ def sealed_plan_of(run: RunFile, method: SealedPrediction) -> Plan:
 def expected_plan(run: RunFile, model: str) -> Plan:
     """The plan that an owner knows; what the active party proposes of scores and cipher is checked by itself."""
     plan = sealed_plan_of(run, SealedPrediction(run.active or "", model, ANY_MODULUS))
-    return replace(plan, method=msgspec.structs.replace(plan.method, sharing=run.real_plan().groups))
+    trained = run.real_plan()
+    method = msgspec.structs.replace(plan.method, sharing=trained.groups, separate=trained.method.separates)
+    return replace(plan, method=method)
 
 
 def sealed_meeting(run: RunFile, model: str) -> bytes:

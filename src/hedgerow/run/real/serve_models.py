@@ -45,7 +45,7 @@ class Served:
     model: ServedModel
     label: str
     counts: Path | None = None
-    """The owner's ledger, in which rows are counted that it tells whether it has, where parties share columns."""
+    """The owner's ledger, in which rows are counted that it tells whether it has, where one party speaks for a row."""
     state: str = "starting"
     since: float = 0.0
     rows: int = 0
@@ -116,7 +116,7 @@ class ModelServer:
     def _converse(self, one: Served, log: AuditLog) -> None:
         """One conversation with the driver, until it says goodbye."""
         known = expected_plan(one.run, one.own.part.model)
-        with opened(one.counts if known.groups else None) as counts:
+        with opened(one.counts if known.once else None) as counts:
             self._answer(one, known, replace(one.own, log=log, ledger=counts), log)
 
     def _answer(self, one: Served, known: Plan, own: PartOwner, log: AuditLog) -> None:
