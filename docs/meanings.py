@@ -152,6 +152,9 @@ RUN_FILE = {
         "passive_cuts": "of a hybrid run, at levels `P`. best: those that reduce the loss most, from encrypted sums. "
         "random: [drawn by a public hash](../explanation/hybrid.md#random-cuts); the passive parties tell sides of "
         "rows only",
+        "passive_rows": "of a vertical or hybrid run: at levels that ask passive parties, splits are chosen by [this "
+        "share of the rows](../explanation/vertical.md#a-sample-of-the-rows), drawn for each round by a hash of the "
+        "ids; leaf values are of all rows",
         "depth_active": "of a hybrid run, with depth_passive: so many levels `A`, then so many `P`, instead of levels; "
         "without max_depth their sum is the depth",
         "depth_passive": "see depth_active",
@@ -215,6 +218,7 @@ RUN_FILE_LIMITS = {
     "privacy.i_accept_disclosure": "true or false",
     "privacy.allow_two": "true or false",
     "privacy.party_share": "a number above 0 and at most 1",
+    "privacy.passive_rows": "a number above 0 and at most 1",
     "privacy.key_bits": "2048, 3072 or 4096",
     "privacy.levels": "letters `A`, `P` and `J`, as many as `max_depth`",
     "privacy.depth_active": "a whole number from 0 to 30",

@@ -75,7 +75,7 @@ EVERY = (
     Vertical(active="a", align="given"),
     Vertical(Lattice(100.0), active="b", align="private", most_ids=7, local_trees=2, party_share=0.5),
     Vertical(Paillier(), active="c", align="given", hidden_rows=True),
-    Vertical(PLAIN, active="c", align="given", on_loss="continue"),
+    Vertical(PLAIN, active="c", align="given", on_loss="continue", passive_rows=0.2),
     Prediction("a", "00"),
     SealedPrediction("a", "00", 65537),
 )

@@ -217,6 +217,13 @@ def test_take_gives_rows_by_position_mask_and_slice():
     assert dense(Table.of(sparse.csr_array([[1.0], [2.0]])).take([1])).tolist() == [[2]]
 
 
+def test_rows_with_an_empty_id_have_a_key_each():
+    table = Table.of(np.zeros((4, 1)), ids=["a", "", "", "a"], repeated_ids=True)
+    keys = table.row_keys().tolist()
+    assert keys[0] == keys[3]
+    assert len({*keys}) == 3
+
+
 def test_row_keys_are_the_ids_or_their_hash_or_the_row_numbers():
     X = np.ones((2, 1))
     assert Table.of(X).row_keys().tolist() == [0, 1]

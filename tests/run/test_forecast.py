@@ -76,6 +76,7 @@ VERTICAL = {
     "lattice": {"protection": "lattice"},
     "lattice over a slow link": {"protection": "lattice", "link_mbit": 5.0},
     "lattice over a quick link": {"protection": "lattice", "link_mbit": 1000.0},
+    "lattice with a sample of the rows": {"protection": "lattice", "passive_rows": 0.3},
     "lattice with hidden rows": {"protection": "lattice", "hidden_rows": True},
 }
 

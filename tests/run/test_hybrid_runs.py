@@ -45,11 +45,12 @@ def test_a_hybrid_run_file_of_a_few_lines_has_the_safe_choices(tmp_path):
 def test_what_is_said_reaches_the_plan(tmp_path):
     text = WHOLE + (
         '[privacy]\nprotection = "paillier"\nalign = "given"\nlevels = "PPAA"\nlocal_trees = 2\nparty_share = 0.5\n'
-        'on_loss = "continue"\nmost_ids = 999\n'
+        'on_loss = "continue"\nmost_ids = 999\npassive_rows = 0.2\n'
     )
     method = read(tmp_path, text).method
     assert (method.protection, method.align, method.levels, method.local_trees) == ("paillier", "given", "PPAA", 2)
     assert (method.party_share, method.on_loss, method.most_ids) == (0.5, "continue", 999)
+    assert method.passive_rows == 0.2
 
 
 @pytest.mark.parametrize(("depth", "levels"), [(1, "J"), (2, "AJ"), (3, "AAJ"), (7, "AAAAJJJ")])
@@ -71,6 +72,11 @@ WRONG = {
     "levels of another length": (("", '[privacy]\nlevels = "AJ"\n'), "levels must have a letter for each of the 4"),
     "other letters": (("", '[privacy]\nlevels = "AAXX"\n'), "levels must be letters A, P and J"),
     "counted rows": (("max_depth = 4", "max_depth = 4\nmin_child_rows = 5"), "no passive party can count the rows"),
+    "a share of no rows": (("", "[privacy]\npassive_rows = 0\n"), "[privacy] passive_rows must be a number above 0"),
+    "a sample and drawn cuts": (
+        ("", '[privacy]\npassive_rows = 0.2\npassive_cuts = "random"\n'),
+        "it does not go with hidden_rows, passive_cuts",
+    ),
     "a word for ids": (("", '[privacy]\nalign = "open"\n'), "[privacy] align must be"),
 }
 

@@ -276,6 +276,10 @@ WRONG = {
         WHOLE.replace("[data]", 'method = "bagging"\n[data]') + '[privacy]\nprotection = "masked"\n',
         '[privacy] protection = "masked" cannot be had with method bagging',
     ),
+    "sampled rows of parties that have rows of their own": (
+        WHOLE + "[privacy]\npassive_rows = 0.2\n",
+        "[privacy] passive_rows is for methods vertical and hybrid",
+    ),
     "whole trees of sampled parties": (
         WHOLE.replace("[data]", 'method = "bagging"\n[data]') + "[privacy]\nparty_share = 0.5\n",
         "[privacy] party_share does not go with method bagging",

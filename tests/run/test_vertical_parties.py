@@ -109,6 +109,16 @@ def test_with_hidden_rows_real_parties_make_the_same_model(tmp_path, made):
     assert sums == {name: (told["sums"], told["bits_at_most"]) for name, told in given.items()}
 
 
+def test_with_a_sample_of_the_rows_real_parties_make_the_same_model(tmp_path, made):
+    trees = "n_estimators = 3\nmax_depth = 3\nmin_cut_rows = 5"
+    world = Columns(tmp_path, made, "[privacy]\npassive_rows = 0.4", trees)
+    run(world, Policy(min_cut_rows=5))
+    own = decoded((world.folder / "alice" / "model.json").read_bytes(), "alice's")
+    whole = parts.joined(own, {name: world.part(name) for name in PASSIVE})
+    assert whole.forest == simulated(world).forest
+    assert (whole.forest.columns >= 1).any()
+
+
 def test_every_folder_has_a_manifest_and_a_log_that_holds(world):
     run(world)
     for name in NAMES:

@@ -104,6 +104,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return 1.0
 
     @property
+    def passive_rows(self) -> float:
+        """The share of the rows by which cuts are chosen at levels that ask passive parties."""
+        return 1.0
+
+    @property
     def goes_on(self) -> bool:
         """Whether the run goes on without a party that is lost."""
         return getattr(self, "on_loss", None) == "continue"
@@ -368,7 +373,8 @@ class Vertical(Method, frozen=True, tag="vertical"):
     `party_share` is the share of passive parties that each later tree asks. With `hidden_rows` the others do not learn
     which rows share a node, at several times the cost. With `on_loss="continue"` a run goes on without the columns of a
     party that is lost. `levels` has a letter for each level of a tree, whose columns compete there: A the active
-    party's, P the passive parties', J all; empty: all at every level.
+    party's, P the passive parties', J all; empty: all at every level. With `passive_rows=0.2` the cuts at levels that
+    ask passive parties are chosen by a fifth of the rows, drawn by a hash of their ids; leaf values are of all rows.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()
@@ -380,14 +386,19 @@ class Vertical(Method, frozen=True, tag="vertical"):
     on_loss: OnLoss = "wait"
     most_ids: int = MOST_IDS
     levels: str = ""
+    passive_rows: float = 1.0
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
         if set(self.levels) - set("APJ"):
             raise ParameterError(f'levels must be letters A, P and J, like "AAAJJ"; it is {_shown(self.levels)}.')
         _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False), on_loss=get_args(OnLoss))
-        _check_numbers(self, party_share=Real, local_trees=Integral, most_ids=Integral)
+        _check_numbers(self, party_share=Real, local_trees=Integral, most_ids=Integral, passive_rows=Real)
         _check_share(self.party_share)
+        if not 0 < self.passive_rows <= 1:
+            raise ParameterError(
+                f"passive_rows must be a number above 0 and at most 1; it is {_shown(self.passive_rows)}."
+            )
         if not isinstance(self.active, str | None):
             raise ParameterError(f"active must be the name of a party, or None; it is {_shown(self.active)}.")
         if not 1 <= self.most_ids <= MOST_IDS:
@@ -415,6 +426,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
             raise ParameterError(
                 f"levels must have a letter for each of the {plan.params.max_depth} levels of a tree (max_depth); it "
                 f"is {self.levels!r}."
+            )
+        if self.passive_rows < 1 and (self.hidden_rows or self.draws_cuts or plan.params.min_child_rows > 1):
+            raise ParameterError(
+                "passive_rows below 1 is a sample of rows that are seen, summed and not counted; it does not go with "
+                'hidden_rows, passive_cuts = "random" or min_child_rows above 1.'
             )
         if self.hidden_rows:
             self._check_hidden(plan)

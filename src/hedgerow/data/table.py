@@ -121,12 +121,18 @@ class Table:
         return replace(self, values=values, labels=labels, weights=weights, ids=ids)
 
     def row_keys(self) -> NDArray[np.uint64]:
-        """The ids as 64-bit keys: whole numbers as they are, also as text, other text hashed; without, row numbers."""
+        """The ids as 64-bit keys: whole numbers as they are, also as text, other text hashed; without, row numbers.
+
+        Several rows whose id is empty have a key each, by row number.
+        """
         if self.ids is None:
             return np.arange(self.n_rows, dtype=np.uint64)
         if self.ids.dtype.kind == "i":
             return self.ids.astype(np.uint64)
-        return keys_of(self.ids.tolist())
+        keys, blank = keys_of(self.ids.tolist()), np.flatnonzero(self.ids == "")
+        if len(blank) > 1:  # rows of the active party that nobody is linked with; they are not one
+            keys[blank] = keys_of([f"\0{row}" for row in blank.tolist()])
+        return keys
 
     def aligned(self, columns: Sequence[Column]) -> "Table":
         """These columns in this order, by name, with their category codes; a category they do not know is missing.

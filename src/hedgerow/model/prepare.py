@@ -86,5 +86,5 @@ class Binned(NamedTuple):
         scores = np.full((table.n_rows, settings.loss.n_trees), first, np.float32)
         if trees is not None and trees.n_trees and follows:
             trees.add_scores(table.values, table.absent, scores, threads)
-        keys = table.row_keys() if settings.subsample < 1 else np.empty(0, np.uint64)
+        keys = table.row_keys() if min(settings.subsample, settings.choosing) < 1 else np.empty(0, np.uint64)
         return Sample(self.matrix, self.labels, self.weights, keys, np.ascontiguousarray(scores.T))

@@ -38,6 +38,8 @@ class Task:
     """A model whose training goes on."""
     label: str | None = None
     threads: int = 1
+    choosing: float = 1.0
+    """The share of the rows by which cuts are chosen where other parties are asked for sums."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
 
@@ -129,7 +131,7 @@ def _fixed(table: Table, params: TreeParams, task: Task) -> Fixed:
 
 def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: Task, fixed: Fixed) -> LocalRows:
     """The training rows, and the held-out ones if there are any, each with the score it begins with."""
-    settings = RoundSettings.of(params, task.loss, fixed.scales, fixed.base)
+    settings = RoundSettings.of(params, task.loss, fixed.scales, fixed.base, task.choosing)
     trees = None if task.start is None else task.start.forest
 
     def matrix(of: Table) -> BinMatrix:

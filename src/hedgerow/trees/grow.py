@@ -6,7 +6,7 @@ smaller (by rows, or by hessians where rows are not counted) is asked for; the o
 
 At levels whose cuts are given (`drawn_cuts`) nothing is searched for: what a cut is worth follows from the rows' sums
 where they are known anyway. A node without rows is not cut there, and a leaf without any has the value of the
-node above.
+node above. Where cuts are chosen by a sample of the rows, what they are worth follows from all rows in the same way.
 """
 
 from collections.abc import Iterable
@@ -94,6 +94,8 @@ class Growth:
     threads: int
     given: GivenCuts | None = None
     """Cuts that are not searched for, where there are such."""
+    sampled: bool = False
+    """Whether cuts are chosen by some of the rows; what they are worth then follows from all that count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +271,10 @@ def _cut(
     given = frontier.given(growth, round_, depth, sizes)
     if given is None:
         cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
-        return _Level(cut, cuts, worth, rows.divide(cuts) if len(cut) else None)
+        child_sizes = rows.divide(cuts) if len(cut) else None
+        if growth.sampled and len(cut):
+            worth = growth.rules.worth(rows.node_sums(_children(cuts)), len(cut))
+        return _Level(cut, cuts, worth, child_sizes)
     cut, cuts = given
     child_sizes = rows.divide(cuts) if len(cut) else None
     sums = rows.node_sums(_children(cuts)) if len(cut) else None

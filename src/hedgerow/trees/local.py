@@ -44,6 +44,13 @@ class Draw(NamedTuple):
     seed: int = 0
     average: bool = False
     """Rows that are not drawn need not follow (a random forest)."""
+    choosing: float = 1.0
+    """The share of the drawn rows by which cuts are chosen where other parties are asked for sums."""
+
+    @property
+    def counted(self) -> int:
+        """How many parts have the rows that count; if there are two, those of the first choose."""
+        return 2 if self.choosing < 1 else 1
 
 
 @dataclass(frozen=True)
@@ -58,12 +65,16 @@ class RoundSettings:
     base: float = 0.0
     average: bool = False
     """Scores of the rows stay as they are (a random forest); only held-out rows follow the trees."""
+    choosing: float = 1.0
+    """The share of the drawn rows by which cuts are chosen where other parties are asked for sums."""
 
     @classmethod
-    def of(cls, params: TreeParams, loss: Loss, scales: Scales, base: float) -> "RoundSettings":
+    def of(cls, params: TreeParams, loss: Loss, scales: Scales, base: float, choosing: float = 1.0) -> "RoundSettings":
         """The settings that these parameters mean."""
         hessian, average = params.constant_hessian, params.average
-        return cls(loss, scales, params.subsample, params.random_state, hessian, base, average)
+        return cls(
+            loss, scales, params.subsample, params.random_state, hessian, base, average=average, choosing=choosing
+        )
 
 
 @dataclass(eq=False)
@@ -118,16 +129,25 @@ class Part:
 
 
 def parts_of(own: Sample, held_out: Sample | None, n_trees: int, draw: Draw, round_: int, threads: int) -> list[Part]:
-    """All rows at the roots: those that count first, then those that only follow."""
+    """All rows at the roots: those that count first, the ones that choose before the others; then those that follow."""
     every = own.every
     if draw.subsample < 1:
         chosen = sampling.rows(own.keys, draw.subsample, draw.seed, round_)
         groups = [(own, every[chosen])] + ([] if draw.average else [(own, every[~chosen])])
     else:
         groups = [(own, every)]
+    if draw.choosing < 1:
+        keys = own.keys[groups[0][1]]
+        chosen = sampling.rows(keys, draw.choosing, draw.seed, round_, sampling.CHOOSING)
+        groups[:1] = [(own, groups[0][1][chosen]), (own, groups[0][1][~chosen])]
     if held_out is not None:
         groups.append((held_out, held_out.every))
     return [Part(sample, _at_each_root(rows, n_trees), threads) for sample, rows in groups]
+
+
+def added(sums: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The sums of several parts together."""
+    return sums[0] if len(sums) == 1 else np.sum(sums, axis=0)
 
 
 def _at_each_root(rows: NDArray[np.uint32], n_trees: int) -> NDArray[np.uint32]:
@@ -194,7 +214,7 @@ class LocalRows:
         """Rows whose gradient and hessian both round to 0, in the first round, in the sums that choose cuts."""
         self.parts: list[Part] = []
         s, wide = settings, settings.scales.wide
-        self.draw = Draw(s.subsample, s.seed, s.average)
+        self.draw = Draw(s.subsample, s.seed, s.average, s.choosing)
         factors = (1 / wide[0], 1 / wide[1], s.constant_hessian)
         self._begins: Gradients = ((s.loss.name, s.loss.parameter), factors, own.scores, own.labels, own.weights)
 
@@ -256,31 +276,48 @@ class LocalRows:
         blocks = (self.pairs[0, at : at + (1 << 20)] for at in range(0, self.pairs.shape[1], 1 << 20))
         return sum(int((np.abs(block).max(axis=1) < half).sum()) for block in blocks)
 
+    @property
+    def counted_parts(self) -> list[Part]:
+        """The rows that count."""
+        return self.parts[: self.draw.counted]
+
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """Sums of the rows that count."""
-        counted = self.parts[0]
+        return added([self._histograms(part, nodes) for part in self.counted_parts])
+
+    def choosing_histograms(self, nodes: Nodes) -> NDArray[np.int64]:
+        """Sums of those of them by which cuts are chosen where other parties are asked."""
+        return self._histograms(self.parts[0], nodes)
+
+    def _histograms(self, part: Part, nodes: Nodes) -> NDArray[np.int64]:
         bits = self.settings.scales.bits
-        return _native.histograms(self.own.matrix, self.pairs, bits, counted.orders, counted.spans, nodes, self.threads)
+        return _native.histograms(self.own.matrix, self.pairs, bits, part.orders, part.spans, nodes, self.threads)
 
     def counts(self, nodes: Nodes) -> NDArray[np.int64]:
         """Numbers of the rows that count, each as one whatever its weight."""
-        counted = self.parts[0]
-        return _native.count_rows(self.own.matrix, counted.orders, counted.spans, nodes, self.threads)
+        every = [
+            _native.count_rows(self.own.matrix, part.orders, part.spans, nodes, self.threads)
+            for part in self.counted_parts
+        ]
+        return added(every)
 
     def divide(self, cuts: Cuts) -> NDArray[np.int64]:
         """Move all rows; the sizes are those of the rows that count."""
         sizes = [part.divide(cuts) for part in self.parts]
-        return sizes[0]
+        return added(sizes[: self.draw.counted])
 
     def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
         """Narrow sums of the rows that count."""
-        counted, narrow = self.parts[0], _native.narrow(self.pairs, self.settings.scales.bits)
-        return _native.leaf_sums(narrow, counted.orders, counted.spans, nodes, self.threads)
+        return self._sums(_native.narrow(self.pairs, self.settings.scales.bits), nodes)
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """Wide sums of the rows that count."""
-        counted = self.parts[0]
-        return _native.leaf_sums(self.pairs, counted.orders, counted.spans, leaves, self.threads)
+        return self._sums(self.pairs, leaves)
+
+    def _sums(self, pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
+        return added(
+            [_native.leaf_sums(pairs, part.orders, part.spans, nodes, self.threads) for part in self.counted_parts]
+        )
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Add the values to all rows' scores; in a random forest to the held-out rows' only."""

@@ -10,8 +10,9 @@ from hedgerow import _native
 from hedgerow.trees.splits import Nodes
 
 ROWS, TREE_COLUMNS, NODE_COLUMNS = 1, 2, 3
-CUTS = 7
-"""Of cuts that are drawn; `data.partition`, `data.hybrid_rows` and `session.participants` have those between."""
+CUTS, CHOOSING = 7, 8
+"""Of cuts that are drawn, and of rows by which cuts are chosen; `data.partition`, `data.hybrid_rows` and
+`session.participants` have those between."""
 
 _ALL = np.empty((0, 0), np.bool_)
 
@@ -21,9 +22,9 @@ def stream(purpose: int, round_: int, tree: int = 0) -> int:
     return (purpose << 60) | (tree << 32) | round_
 
 
-def rows(keys: NDArray[np.uint64], share: float, seed: int, round_: int) -> NDArray[np.bool_]:
-    """Which rows the round's trees are grown from; each with the probability `share`."""
-    return _native.draws(keys, seed, stream(ROWS, round_)) < np.uint64(min(int(share * 2**64), 2**64 - 1))
+def rows(keys: NDArray[np.uint64], share: float, seed: int, round_: int, purpose: int = ROWS) -> NDArray[np.bool_]:
+    """Which rows the round's trees are grown from; each with the probability `share`. Each purpose has its own draw."""
+    return _native.draws(keys, seed, stream(purpose, round_)) < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from hedgerow.protocols.vertical.columns import (
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
-from hedgerow.trees.local import LocalRows, Part
+from hedgerow.trees.local import LocalRows, Part, added
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -181,7 +181,7 @@ class VerticalRows:
             return self._joined(self.own.histograms(nodes), {})
         steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
-            own = beside.submit(self.own.histograms, nodes)
+            own = beside.submit(self.own.choosing_histograms, nodes)
             opened = self._opened(nodes, steps)
         self.now.level += 1
         return self._checked(nodes, own.result(), opened)
@@ -238,8 +238,10 @@ class VerticalRows:
         return out
 
     def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
-        """Over the rows that count."""
-        part = self.own.parts[0]
+        """Over the rows by which cuts are chosen here, which are sealed."""
+        return self._part_sums(self.own.parts[0], own_pairs, nodes)
+
+    def _part_sums(self, part: Part, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
         return _native.leaf_sums(own_pairs, part.orders, part.spans, nodes, self.own.threads)
 
     def _sealed(self, party: str, begin: m.BeginSealed, part: Part, nodes: Nodes) -> bytes:
@@ -358,7 +360,7 @@ class VerticalRows:
             self._sealing.claimed.forget()
         elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
-        return sizes[0]
+        return added(sizes[: self.own.draw.counted])
 
     def _moved(
         self,
@@ -411,7 +413,7 @@ class VerticalRows:
 
     def node_sums(self, nodes: Nodes) -> NDArray[np.int64]:
         """From the own gradients, as parties sum them; nothing is said."""
-        return self._sums(self.now.own_gradients, nodes)
+        return added([self._part_sums(part, self.now.own_gradients, nodes) for part in self.own.counted_parts])
 
     def leaf_sums(self, leaves: Nodes) -> NDArray[np.int64]:
         """From the own gradients at full precision; nothing is said."""

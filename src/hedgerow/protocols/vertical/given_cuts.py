@@ -19,7 +19,7 @@ from hedgerow.trees.unit_subtrees import UnitSubtrees
 
 
 def planned(growth: Growth, plan: Plan, joint: AllColumns, asks: Asks) -> Growth:
-    """The same by the plan: which columns may be cut in a round, how deep, and where cuts are given."""
+    """The same by the plan: which columns may be cut in a round, by which rows, how deep, and where cuts are given."""
     holder = _holder(joint) if plan.units else None
 
     def among(round_: int) -> NDArray[np.bool_]:
@@ -28,7 +28,8 @@ def planned(growth: Growth, plan: Plan, joint: AllColumns, asks: Asks) -> Growth
             found[holder] = False
         return found
 
-    growth = replace(growth, columns=replace(growth.columns, among=among))
+    sampled = plan.method.passive_rows < 1
+    growth = replace(growth, columns=replace(growth.columns, among=among), sampled=sampled)
     given = given_cuts(plan, joint, asks)
     return replace(growth, given=given, max_depth=len(plan.schedule)) if given is not None else growth
 

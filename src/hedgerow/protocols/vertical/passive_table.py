@@ -38,6 +38,8 @@ class PassiveTable:
     params: TreeParams
     cipher: Cipher
     threads: int
+    passive_rows: float = 1.0
+    """The share of the drawn rows that are summed."""
     levels: str = ""
     """The schedule of the plan's trees."""
     lacks: bool = False
@@ -96,6 +98,7 @@ class PassiveTable:
             params=params,
             cipher=cipher,
             threads=threads,
+            passive_rows=plan.method.passive_rows,
             levels=plan.schedule,
             lacks=lacks,
         )
@@ -125,8 +128,9 @@ class PassiveTable:
         return OwnColumns(self.grid.n_values, self.grid.has_missing, self.grid.categorical)
 
     def parts(self, n_trees: int, round_: int) -> list[Part]:
-        """The rows at the roots of a round's trees, as the plan draws them."""
-        draw = Draw(self.params.subsample, self.params.random_state, self.params.average)
+        """The rows at the roots of a round's trees, as the plan draws them; those that are summed first."""
+        params = self.params
+        draw = Draw(params.subsample, params.random_state, params.average, self.passive_rows)
         return parts_of(self.own, self.held_out, n_trees, draw, round_, self.threads)
 
     def n_drawn(self, round_: int) -> int:

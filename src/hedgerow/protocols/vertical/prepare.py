@@ -93,6 +93,7 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
         goal.early_stopping_rounds,
         label=goal.label,
         threads=threads,
+        choosing=plan.method.passive_rows,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

@@ -73,6 +73,7 @@ def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertic
         hidden_rows=section.flag("hidden_rows"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
+        passive_rows=section.number("passive_rows", 1.0, 0, 1, "a number above 0 and at most 1"),
         **(_of_hybrid(section) if kind is Hybrid else {}),
     )
 
@@ -290,6 +291,7 @@ def _check_not_vertical(sections: Sections, method: str) -> None:
     privacy, no_use = sections.section("privacy"), f"does not go with method {method},"
     privacy.refuse("align", "most_ids", why=f"{no_use} in which the parties have rows of their own")
     privacy.refuse("hidden_rows", why="is for method vertical, whose nodes passive parties see")
+    privacy.refuse("passive_rows", why="is for methods vertical and hybrid, in which passive parties sum rows")
     privacy.refuse(*ONLY_HYBRID, why="is for method hybrid, some of whose levels are the passive parties'")
     privacy.refuse("shared", why="is for method hybrid, whose passive parties may have the same columns")
     protection = privacy.given.get("protection")

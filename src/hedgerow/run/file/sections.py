@@ -25,7 +25,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "privacy": (
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
         "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees", "levels", "shared",
-        "separate", "passive_cuts", "depth_active", "depth_passive", "hidden_rows", "allow_few_columns",
+        "separate", "passive_cuts", "depth_active", "depth_passive", "passive_rows", "hidden_rows", "allow_few_columns",
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),

@@ -226,7 +226,8 @@ def _aligning(n: int, n_ids: int) -> Iterator[Line]:
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
     rounds, trees = _rounds_asked(plan), _trees(plan, shape)
-    sizes = Sizes(drawn(plan, n_rows), trees.width, shape.n_bins - shape.columns, shape.columns)
+    summed = ceil(drawn(plan, n_rows) * plan.method.passive_rows)
+    sizes = Sizes(summed, trees.width, shape.n_bins - shape.columns, shape.columns)
     steps = list(levels(plan, sizes, trees))
     n_steps, share = round(rounds * n_asked(plan, trees)), trees.share or 1 / len(plan.members)
     bits = trees.width * n_rows / 8

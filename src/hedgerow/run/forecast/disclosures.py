@@ -210,6 +210,11 @@ def _of_sealed(plan: Plan) -> Iterator[str]:
     yield f"{own} learns the sums of gradients per node, numbered column and bin, some of them of one row."
     yield f"{own} learns the owner of each chosen cut and which rows go left there."
     yield "Sides and sums together tell most of which bin a row is in, of the columns that are cut often."
+    if plan.method.passive_rows < 1:
+        yield (
+            f"Only {plan.method.passive_rows:g} of the rows, drawn for each round by a hash of the id, are sealed and "
+            "summed, so a bin holds fewer of them at a node; a passive party knows which of its rows they are."
+        )
     yield from _of_numbers(plan)
     yield f"{own} could seal made-up gradients that number the rows, and so read bins; the manifest bounds how many."
 
