@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from federated import Federation, MemoryLog, identity, labels, params_of, until, values
+from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_answer, encode
@@ -22,9 +23,9 @@ STOPPED = "has heard 3 wrong hashes of its rows"
 def federation(ledger=None, logs=None, run="a test", ids=IDS[:1]):
     """An active party, and a passive one with a single row, whose id the active party does not know."""
     X, signal = values(len(ids), n_columns=3, missing=0)
-    tables = {"party1": Table.of(X[:, :1], labels("two", signal), ids=ids), "party2": Table.of(X[:, 1:], ids=ids)}
+    tables = {"party1": Table.of(X[:, :1], labels("numbers", signal), ids=ids), "party2": Table.of(X[:, 1:], ids=ids)}
     plan = {"method": "vertical", "protection": "plain", "active": "party1", "run": run}
-    fed = Federation(tables, params_of(), logs=logs, **plan)
+    fed = Federation(tables, params_of(), Goal(objective="squared"), logs=logs, **plan)
     owner = fed.parties["party2"].owner
     party = Party(Owner("party2", owner.own_table, None, ALLOW_ALL, identity("party2"), owner.log, ledger=ledger), 1)
     fed.parties["party2"] = party
