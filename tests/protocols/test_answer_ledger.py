@@ -355,7 +355,8 @@ while n < 10**6:
 
 def answering(path, who, order="charge first", limit=3):
     words = [sys.executable, "-c", ANSWERING, str(path), who, order, str(limit)]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # Without a buffer: `communicate` would not see what `readline` has read ahead.
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdout.readline() == b"ready\n"
     return process
 
