@@ -27,6 +27,7 @@ from hedgerow.protocols.vertical.columns import (
     AllColumns,
     Asked,
     asks,
+    levels_of,
     run_nodes,
     tree_plans,
     wanted,
@@ -133,9 +134,9 @@ class VerticalRows:
         return levels[depth] if levels else JOINT
 
     @property
-    def subtracts(self) -> bool:
-        """Where the same columns competed above."""
-        return self.now.depth > 0 and self._letter(self.now.depth) == self._letter(self.now.depth - 1)
+    def asking(self) -> bool:
+        """Whether anybody is asked at this level."""
+        return bool(self.now.asked) and asks(self._letter(self.now.depth))
 
     def start_round(self, round_: int) -> None:
         """A new key, where anybody is asked; nothing is said yet."""
@@ -155,7 +156,9 @@ class VerticalRows:
         merging = list(self.now.merging.values())
         secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
-        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
+        letters = self.group.plan.schedule
+        again = levels_of(letters).twice([depth for depth, letter in enumerate(letters) if asks(letter)])
+        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid, again))
 
     @property
     def _asked_for(self) -> bytes:
@@ -177,7 +180,7 @@ class VerticalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        if not self.now.asked or not asks(self._letter(self.now.depth)):
+        if not self.asking:
             return self._joined(self.own.histograms(nodes), {})
         steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
@@ -352,11 +355,11 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         left = self._moved(left, cuts, asked, theirs, told)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        asking = asks(self._letter(self.now.depth))
+        asking = self.asking
         self.now.depth += 1
-        if self.now.asked and asking:
+        if asking:
             self.before.hear(told)
-        if self._sealing is not None and not asking:
+        if self._sealing is not None and not (asking and len(cuts.child)):
             self._sealing.claimed.forget()
         elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})
