@@ -58,7 +58,7 @@ def by_levels(table, params, levels, own, *goal, draws=None, valid=None, units=0
             return replace(growth, given=kinds[0]) if kinds else growth
         among = np.arange(grid.n_columns) != own - 1
         columns = replace(growth.columns, among=lambda _: among)
-        return replace(growth, given=GivenLevels((dealt, *kinds)), columns=columns)
+        return replace(growth, given=GivenLevels((dealt, *kinds)), columns=columns, dealing=own - 1)
 
     with pytest.MonkeyPatch.context() as patch:
         for name, new in {"histograms": histograms, "divide": divide, "start_round": start_round}.items():

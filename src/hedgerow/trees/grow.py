@@ -100,6 +100,8 @@ class Growth:
     """Whether cuts are chosen by some of the rows; what they are worth then follows from all that count."""
     levels: Levels = ALIKE
     """Whose columns compete where."""
+    dealing: int | None = None
+    """The column whose cuts only say whose rows are whose, where there is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +122,20 @@ class Grown:
             places[self.cuts.nodes.tree, self.cuts.child + side] = sums
         return places[self.leaves.tree, self.leaves.node]
 
-    def sums_above(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What all leaves below the node above each leaf have together (0 for a root that was not cut)."""
+    def sums_above(self, sums: NDArray[np.int64], dealing: int | None = None) -> NDArray[np.int64]:
+        """What all leaves below the node above each leaf have together (0 for a root that was not cut).
+
+        Nodes between cuts of the column `dealing` do not count: they have some parties' rows by chance.
+        """
         below, above = self._places(), self._places()
         below[self.leaves.tree, self.leaves.node] = sums
-        for tree, node, child in reversed(list(zip(*self.cuts.nodes, self.cuts.child, strict=True))):
+        every = list(zip(*self.cuts.nodes, self.cuts.child, self.cuts.column, strict=True))
+        for tree, node, child, _ in reversed(every):
             below[tree, node] = below[tree, child] + below[tree, child + 1]
-            above[tree, child : child + 2] = below[tree, node]
+        dealt = {(tree, child + side) for tree, _, child, column in every if column == dealing for side in (0, 1)}
+        for tree, node, child, column in every:
+            between = column == dealing and (tree, node) in dealt
+            above[tree, child : child + 2] = above[tree, node] if between else below[tree, node]
         return above[self.leaves.tree, self.leaves.node]
 
     def _places(self) -> NDArray[np.int64]:

@@ -36,6 +36,7 @@ def planned(growth: Growth, plan: Plan, joint: AllColumns, asks: Asks) -> Growth
         sampled=sampled,
         given=given_cuts(plan, joint, asks),
         levels=levels_of(plan.schedule),
+        dealing=holder,
         max_depth=len(plan.schedule) or growth.max_depth,
     )
 
