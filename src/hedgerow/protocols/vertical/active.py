@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import NamedTuple
@@ -33,6 +33,7 @@ from hedgerow.protocols.vertical.columns import (
     wanted,
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
+from hedgerow.protocols.vertical.room import ensure_room, largest, most_drawn
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
@@ -107,6 +108,8 @@ class VerticalRows:
         self._sealing: Sealing | None = None
         self.begins = {party: self._begin(party, n_trees) for party in self.groups}
         """What each party hears of the sizes of the run."""
+        for party, begin in self.begins.items():
+            ensure_room(self.cipher, party, begin, partial(self._largest, party))
         self.group.ask(self.begins, m.Done)
 
     def _begin(self, party: str, n_trees: int) -> m.BeginSealed:
@@ -118,6 +121,18 @@ class VerticalRows:
         run_sums = RUN_SUMS * groups * self._run_nodes(n_trees)
         together = max(rows, 1) if sharing else 0
         return msgspec.structs.replace(self.begin, groups=groups, run_sums=run_sums, together=together)
+
+    def _largest(self, party: str, begin: m.BeginSealed) -> Iterable[RowsPlan]:
+        """The step that takes most room in a run of these sizes: one node with all rows of a tree."""
+        method, letters = self.group.plan.method, self.group.plan.schedule or JOINT
+        if not any(map(asks, letters)):
+            return ()
+        share = self.params.subsample * method.passive_rows
+        every = self.own.own.matrix.n_rows
+        rows = len(self.links[party].own) if party in self.links else every
+        together = sum(len(self.links[one].own) for one in self.joint.group_of(party))
+        plan = largest(begin, most_drawn(rows, share), most_drawn(together, share), self.cipher.seals_once)
+        return () if plan is None else (plan,)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""

@@ -35,13 +35,13 @@ plan's trees can have, cuts of its own grid (`hidden_passive`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
+from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, BeginSealed, HiddenCuts, HiddenSides, SealedSums
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.privacy.additive import SecretKey
 from hedgerow.privacy.shapes import RowsPlan
@@ -56,6 +56,7 @@ from hedgerow.protocols.vertical.hidden_sizes import (
     sides_plan,
     sums_plan,
 )
+from hedgerow.protocols.vertical.room import most_drawn
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
@@ -121,6 +122,10 @@ class HiddenRows(VerticalRows):
     def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # known by the sizes
         """As many as trees can have, and as if sides were sums."""
         return KINDS * self.hidden.run_nodes
+
+    def _largest(self, party: str, begin: BeginSealed) -> Iterable[RowsPlan]:  # noqa: ARG002  # all have the same rows
+        """Every step of a tree."""
+        return hidden_plans(begin, self.hidden, most_drawn(self.own.own.matrix.n_rows, self.params.subsample))
 
     def _plans(self, party: str) -> Iterator[RowsPlan]:  # noqa: ARG002  # all have the same rows
         """What this round's key is for where a party answers, as it knows too."""
