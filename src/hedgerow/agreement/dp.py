@@ -56,6 +56,6 @@ def _check_range(given: object) -> None:
     if given is None:
         return
     if not isinstance(given, tuple) or len(given) != 2 or not all(isinstance(x, int | float) for x in given):
-        raise ParameterError(f"label_range must be a pair of numbers, the least and the greatest label; it is {given!r}.")
+        raise ParameterError(f"label_range must be two numbers, the least and the greatest label; it is {given!r}.")
     if not all(map(isfinite, given)) or given[0] >= given[1]:
         raise ParameterError(f"label_range must go from a smaller to a greater number; it is {given!r}.")
