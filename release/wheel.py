@@ -100,7 +100,7 @@ def digest(path: Path) -> str:
 
 
 def check_contents(wheel: Path) -> None:
-    """One library that every CPython from 3.11 on loads, an old enough glibc, a list of crates, no path of this machine."""
+    """One library for every CPython from 3.11 on, a glibc old enough, a list of crates, no path of this machine."""
     if not re.fullmatch(rf"hedgerow-.*-cp311-abi3-{PLATFORM}_\w+\.whl", wheel.name):
         sys.exit(f"The wheel is called {wheel.name}, which is no stable-ABI wheel for {PLATFORM}.")
     with ZipFile(wheel) as files:
@@ -153,10 +153,8 @@ def use_in_empty_environment(wheel: Path) -> None:
 
 def audit() -> None:
     """Whether any pinned version of what an installation needs is known to be vulnerable."""
-    told = subprocess.run(  # noqa: S603
-        [tool("pip-audit"), "--requirement", str(ROOT / "constraints.txt"), "--no-deps", "--disable-pip", "--format", "json"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ["--requirement", str(ROOT / "constraints.txt"), "--no-deps", "--disable-pip", "--format", "json"]
+    told = subprocess.run([tool("pip-audit"), *words], capture_output=True, text=True, check=False)
     try:
         packages = json.loads(told.stdout)["dependencies"]
     except (ValueError, KeyError):
@@ -165,7 +163,8 @@ def audit() -> None:
     if bad:
         sys.exit("Known vulnerabilities: " + "; ".join(bad))
     skipped = sum("skip_reason" in p for p in packages)
-    print(f"pip-audit: {len(packages) - skipped} packages without known vulnerabilities, {skipped} could not be looked up")
+    known = len(packages) - skipped
+    print(f"pip-audit: {known} packages without known vulnerabilities, {skipped} that could not be looked up")
 
 
 def tool(name: str) -> str:
@@ -179,7 +178,7 @@ def run(command: str, *words: str, cwd: Path | None = None, env: dict[str, str] 
     program = command if command == sys.executable else tool(command)
     if env is not None and env["PATH"] != os.environ["PATH"]:
         program = shutil.which(command, path=env["PATH"]) or sys.exit(f"There is no {command} in {env['PATH']}.")
-    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=cwd, env=env, check=False)  # noqa: S603
+    done = subprocess.run([program, *words], capture_output=True, text=True, cwd=cwd, env=env, check=False)
     if done.returncode:
         sys.exit(f"{command} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
