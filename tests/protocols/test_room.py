@@ -15,24 +15,22 @@ from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.protocols.vertical import active, hidden_active
-from hedgerow.protocols.vertical.room import ensure_room, largest, most_drawn
+from hedgerow.protocols.vertical.room import ensure_room, largest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "equal"))
 from test_hybrid import banks_of, hybrid
 
 MILLION = 1_000_000
-BEGIN = BeginSealed(0, 1, 1 << 11, 300, 10, 4 * 300 * 50 * 64)
 
 
-def sized(rows, together, bits):
-    return largest(msgspec.structs.replace(BEGIN, bound=1 << (bits - 1)), rows, together, once=False)
+def begin(together, bits):
+    return BeginSealed(0, 1, 1 << (bits - 1), 300, 10, 4 * 300 * 50 * 64, together)
 
 
 def refused(rows, together, bits):
     """The sentence; none where there is room."""
-    begin = msgspec.structs.replace(BEGIN, bound=1 << (bits - 1))
     try:
-        ensure_room(Lattice(), "oak", begin, lambda begin: (largest(begin, rows, together, once=False),))
+        ensure_room(Lattice(), "oak", begin(together, bits), lambda sizes: (largest(sizes, rows, once=False),))
     except ParameterError as error:
         return str(error)
     return ""
@@ -57,17 +55,22 @@ def test_where_no_bits_have_room_fewer_rows_are_the_way():
 def test_what_has_room_in_the_largest_node_has_it_in_every_one(bits, rows, others, share, part):
     cipher = Lattice()
     try:
-        cipher.ensure_rows(sized(rows, rows + others, bits))
+        cipher.ensure_rows(largest(begin(rows + others, bits), rows, once=False))
     except (ParameterError, PrivacyError):
         return
     some = max(1, int(rows * share))
-    cipher.ensure_rows(sized(some, max(some, int((rows + others) * part)), bits))
+    cipher.ensure_rows(largest(begin(max(some, int((rows + others) * part)), bits), some, once=False))
 
 
-@given(st.integers(0, 10**7), st.floats(0, 1))
-def test_no_tree_draws_more_rows_than_are_reckoned_with(n, share):
-    assert n * share <= most_drawn(n, share) <= n
-    assert most_drawn(n, 1.0) == n
+def wider(monkeypatch, times):
+    """As if there were 2 to this times the rows."""
+
+    def wide(sizes, rows, once):
+        return largest(msgspec.structs.replace(sizes, together=sizes.together << times), rows << times, once)
+
+    monkeypatch.setattr(active, "largest", wide)
+    honest = hidden_active.hidden_plans
+    monkeypatch.setattr(hidden_active, "hidden_plans", lambda sizes, hidden, n: honest(sizes, hidden, n << times))
 
 
 def asked(fed):
@@ -89,8 +92,7 @@ def test_such_a_run_is_refused_before_anything_is_sealed(kind, monkeypatch):
     honest = federation()
     honest.model()
     assert asked(honest)
-    for side in (active, hidden_active):
-        monkeypatch.setattr(side, "most_drawn", lambda n, _: n << 18)
+    wider(monkeypatch, 18)
     fed = federation()
     with pytest.raises(ParameterError, match=r"gradient_bits = 24 .* set gradient_bits = \d+"):
         fed.model()
@@ -98,6 +100,6 @@ def test_such_a_run_is_refused_before_anything_is_sealed(kind, monkeypatch):
 
 
 def test_levels_that_ask_nobody_need_no_room(monkeypatch):
-    monkeypatch.setattr(active, "most_drawn", lambda n, _: n << 30)
+    wider(monkeypatch, 30)
     params = params_of(max_depth=2, n_estimators=1)
     assert hybrid(banks_of(n=200)[0], params, levels="AA", protection="lattice").model().forest.n_trees == 1

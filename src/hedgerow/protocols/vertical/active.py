@@ -33,7 +33,7 @@ from hedgerow.protocols.vertical.columns import (
     wanted,
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
-from hedgerow.protocols.vertical.room import ensure_room, largest, most_drawn
+from hedgerow.protocols.vertical.room import ensure_room, largest
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
@@ -123,16 +123,11 @@ class VerticalRows:
         return msgspec.structs.replace(self.begin, groups=groups, run_sums=run_sums, together=together)
 
     def _largest(self, party: str, begin: m.BeginSealed) -> Iterable[RowsPlan]:
-        """The step that takes most room in a run of these sizes: one node with all rows of a tree."""
-        method, letters = self.group.plan.method, self.group.plan.schedule or JOINT
-        if not any(map(asks, letters)):
+        """The step that takes most room in a run of these sizes: one node with all rows."""
+        rows = len(self.links[party].own) if party in self.links else self.own.own.matrix.n_rows
+        if not rows or not any(map(asks, self.group.plan.schedule or JOINT)):
             return ()
-        share = self.params.subsample * method.passive_rows
-        every = self.own.own.matrix.n_rows
-        rows = len(self.links[party].own) if party in self.links else every
-        together = sum(len(self.links[one].own) for one in self.joint.group_of(party))
-        plan = largest(begin, most_drawn(rows, share), most_drawn(together, share), self.cipher.seals_once)
-        return () if plan is None else (plan,)
+        return (largest(begin, rows, self.cipher.seals_once),)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""

@@ -56,7 +56,6 @@ from hedgerow.protocols.vertical.hidden_sizes import (
     sides_plan,
     sums_plan,
 )
-from hedgerow.protocols.vertical.room import most_drawn
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
@@ -125,7 +124,7 @@ class HiddenRows(VerticalRows):
 
     def _largest(self, party: str, begin: BeginSealed) -> Iterable[RowsPlan]:  # noqa: ARG002  # all have the same rows
         """Every step of a tree."""
-        return hidden_plans(begin, self.hidden, most_drawn(self.own.own.matrix.n_rows, self.params.subsample))
+        return hidden_plans(begin, self.hidden, self.own.own.matrix.n_rows)
 
     def _plans(self, party: str) -> Iterator[RowsPlan]:  # noqa: ARG002  # all have the same rows
         """What this round's key is for where a party answers, as it knows too."""

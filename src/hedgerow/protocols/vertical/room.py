@@ -1,13 +1,12 @@
 """Whether the sums of a run have room in its cipher, whatever trees grow: asked before the first of them.
 
-Sums are laid out for the rows of the nodes that are asked about, which nobody knows before. A node can have all rows
-that a tree draws, of a party and of all that share its columns. What has room then has it at every level.
+Sums are laid out for the rows of the nodes that are asked about, which nobody knows before. A node can have all rows of
+a party, and of all that share its columns. What has room then has it at every level.
 
 Nothing is said here.
 """
 
 from collections.abc import Callable, Iterable
-from math import ceil, sqrt
 
 import msgspec
 
@@ -17,22 +16,12 @@ from hedgerow.privacy.additive import Cipher
 from hedgerow.privacy.shapes import RowsPlan
 
 FEWEST_BITS = 2
-DEVIATIONS = 6
-"""Of the number of rows that a hash draws, which none of the trees of a run goes beyond."""
-
 Plans = Callable[[BeginSealed], Iterable[RowsPlan]]
 """The largest steps of a run of such sizes."""
 
 
-def most_drawn(n_rows: int, share: float) -> int:
-    """Rows that a tree draws of so many, at most."""
-    return min(n_rows, ceil(n_rows * share + DEVIATIONS * sqrt(n_rows * share * (1 - share))))
-
-
-def largest(begin: BeginSealed, rows: int, together: int, once: bool) -> RowsPlan | None:
-    """A step about one node with so many rows of a party, and so many of all that share its columns."""
-    if not rows:
-        return None
+def largest(begin: BeginSealed, rows: int, once: bool) -> RowsPlan:
+    """A step about one node with so many rows of a party, and all rows of all that share its columns."""
     return RowsPlan(
         rows=rows * begin.n_trees if once else rows,
         bounds=(begin.bound, begin.bound),
@@ -41,7 +30,7 @@ def largest(begin: BeginSealed, rows: int, together: int, once: bool) -> RowsPla
         most_rows=0 if once else rows,
         run_sums=begin.run_sums,
         by_holder=True,
-        together=begin.together if once else together,
+        together=begin.together,
     )
 
 
@@ -52,10 +41,10 @@ def ensure_room(cipher: Cipher, party: str, begin: BeginSealed, plans: Plans) ->
     bits = begin.bound.bit_length()
     fewer = (n for n in reversed(range(FEWEST_BITS, bits)) if _fits(cipher, _with_bits(begin, n), plans))
     best = next(fewer, None)
-    what = f"set gradient_bits = {best}, or train" if best is not None else "train"
+    fits = f"set gradient_bits = {best}, or train on fewer rows" if best else "train on fewer rows, or grow fewer trees"
     raise ParameterError(
         f"With gradient_bits = {bits} sums over all rows of party {party!r}, which one node may have, leave no room "
-        f"for what hides them; {what} on fewer rows (subsample, passive_rows)."
+        f"for what hides them; {fits}."
     )
 
 
