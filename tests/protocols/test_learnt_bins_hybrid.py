@@ -65,11 +65,11 @@ def true_bins(fed, learnt):
     return out
 
 
-@pytest.mark.parametrize("levels", ["AJJJJ", "PAJAP"])
+@pytest.mark.parametrize("levels", ["AJJJJ", "PAAJP"])
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_true_bin_of_a_row_that_a_party_has_is_never_ruled_out(shared, levels):
     """Also where some nodes wait for levels of other columns, and are asked about again."""
-    waits = replace(DEEP, gamma=4.0) if levels == "PAJAP" else DEEP
+    waits = replace(DEEP, gamma=4.0) if levels == "PAAJP" else DEEP
     fed, learnt = gaps(shared, levels, waits)
     parties = [owner for owner, (_, n) in enumerate(learnt.owners) for _ in range(n)]
     for (rows, bins), a, owner in zip(true_bins(fed, learnt), learnt.starts, parties, strict=True):
