@@ -37,7 +37,6 @@ from hedgerow.protocols.vertical.room import ensure_room, largest
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
-from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 _NONE = np.empty(0, np.int64)
@@ -89,14 +88,14 @@ class VerticalRows:
     counts_every = True
     """What allows and refuses cuts is told of every node by itself."""
 
-    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, done: int) -> None:
         self.group, self.cipher, self.asks, self.before, self.links = talk
-        self.own, self.joint, self.params = own, joint, params
+        self.own, self.joint, self.params = own, joint, self.group.plan.params
         asked = {party: int(wanted(joint.bins(o)).sum()) for o in joint.passive() for party in joint.holders(o)}
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
-        self.allowed = AllowedRows(places, params.min_child_rows, own.own.matrix.n_rows)
+        self.allowed = AllowedRows(places, self.params.min_child_rows, own.own.matrix.n_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)

@@ -59,7 +59,6 @@ from hedgerow.protocols.vertical.hidden_sizes import (
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
-from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 
@@ -105,7 +104,8 @@ class HiddenRows(VerticalRows):
 
     seals_sides = True
 
-    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, done: int) -> None:
+        params = talk.group.plan.params
         held_out = 0 if own.held_out is None else own.held_out.matrix.n_rows
         n_rows = own.own.matrix.n_rows + held_out
         self.hidden = HiddenSizes(len(own.own.scores), params.n_estimators, params.max_depth, n_rows)
@@ -116,7 +116,7 @@ class HiddenRows(VerticalRows):
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
         self.following = _Following((), None, set())
-        super().__init__(talk, own, joint, params, done)
+        super().__init__(talk, own, joint, done)
 
     def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # known by the sizes
         """As many as trees can have, and as if sides were sums."""
