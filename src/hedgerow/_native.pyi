@@ -24,6 +24,8 @@ __all__ = [
     "count_prefixes",
     "count_rows",
     "cut_cells",
+    "discrete_gaussian",
+    "discrete_laplace",
     "divide_by_sides",
     "divide_rows",
     "draws",
@@ -821,6 +823,12 @@ def slots_coefficients(sealed: _SealedTable, table: _SlotTable, ciphertext: int,
 
 def slots_key_coefficients(public: bytes, seed: bytes) -> _U32:
     """Both halves of a public key, prime after prime (16 x 8192), for tests against a reference."""
+
+def discrete_gaussian(n: int, variance_num: int, variance_den: int = 1) -> _I64:
+    """Exact draws, each x with a chance in proportion to exp(-x^2 / (2 variance)), from the system's randomness."""
+
+def discrete_laplace(n: int, scale_num: int, scale_den: int = 1) -> _I64:
+    """Exact draws, each x with a chance in proportion to exp(-|x| / scale), from the system's randomness."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

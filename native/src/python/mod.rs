@@ -11,6 +11,7 @@ mod lattice_reveal;
 mod lattice_rows;
 mod lattice_slots;
 mod masks;
+mod noise;
 mod paillier;
 mod rounds;
 mod sides;
@@ -28,6 +29,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     rounds::add_to(m)?;
     sides::add_to(m)?;
     masks::add_to(m)?;
+    noise::add_to(m)?;
     intersection::add_to(m)?;
     paillier::add_to(m)?;
     lattice_rows::add_to(m)?;
