@@ -13,6 +13,7 @@ mod lattice_slots;
 mod masks;
 mod noise;
 mod paillier;
+mod public_trees;
 mod rounds;
 mod sides;
 mod unencrypted;
@@ -30,6 +31,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     sides::add_to(m)?;
     masks::add_to(m)?;
     noise::add_to(m)?;
+    public_trees::add_to(m)?;
     intersection::add_to(m)?;
     paillier::add_to(m)?;
     lattice_rows::add_to(m)?;

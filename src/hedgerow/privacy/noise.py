@@ -45,7 +45,7 @@ def share_of(variance: int, n_parties: int, colluders: int) -> int:
     return -(-variance // (n_parties - colluders))
 
 
-def _check(what: str, given: int, most: int) -> None:
+def _check(what: str, given: object, most: int) -> None:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         raise PrivacyError(
             f"The {what} of noise must be a whole number from 1 to {most}; it is {given!r}. If that is too "
