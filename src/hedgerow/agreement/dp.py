@@ -153,7 +153,7 @@ def _in_order(given: Any) -> tuple[Class, ...]:
 
 def _sorted_categories(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with their categories, both sorted by text."""
-    columns = dict(given) if isinstance(given, Mapping | tuple | list) else {"": None}
+    columns: dict[Any, Any] = dict(given) if isinstance(given, Mapping | tuple | list) else {"": None}
     for name, categories in columns.items():
         texts = isinstance(categories, tuple | list) and all(isinstance(one, str) for one in categories)
         if not isinstance(name, str) or not texts or not categories:
