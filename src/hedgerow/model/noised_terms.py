@@ -5,8 +5,7 @@ from math import sqrt
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column
-from hedgerow.privacy.accountant import Release
-from hedgerow.privacy.gaussian import mu_of
+from hedgerow.privacy.accountant import Release, mu_of_budget
 from hedgerow.privacy.noise import share_of
 from hedgerow.trees.noised.rule import Planned, PublicMethod, Terms
 
@@ -17,7 +16,7 @@ def terms_of(dp: DP, columns: Sequence[Column], n_classes: int) -> Terms:
     """The terms of trees whose shapes are public; `n_classes` is 0 for numbers."""
     return Terms(
         METHODS[dp.method],
-        mu_of(dp.epsilon, dp.delta) * (1 - 1e-5),
+        mu_of_budget(dp.epsilon, dp.delta),
         n_columns=len(columns),
         n_numeric=sum(column.kind == "numeric" for column in columns),
         n_scores=n_classes if n_classes > 2 else 1,

@@ -5,12 +5,14 @@ The folder has the conversation and who sees what.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.corridor.messages import AskNoisedCounts, AskNoisedSums, BeginNoised, Done
 from hedgerow.corridor.wire import encode
+from hedgerow.errors import ProtocolError
 from hedgerow.protocols.noised.places import Kind, Place, opening_places, places
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Opened, Progress
@@ -20,20 +22,29 @@ from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening
 from hedgerow.trees.noised.sums import n_words
 
-F32, I64 = NDArray[np.float32], NDArray[np.int64]
+F32: TypeAlias = NDArray[np.float32]
+I64: TypeAlias = NDArray[np.int64]
 NO_SCORES = np.empty(0, np.float32)
 NO_PREFIXES = Prefixes(np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0, np.uint8))
-Entry = Callable[[Place, bytes], None]
-"""Enters a release, by the request for it, into the driver's ledger; on disk when it returns."""
+
+
+class Entries(Protocol):
+    """The driver's ledger."""
+
+    def plan_rest(self, told: Schedule) -> None:
+        """All releases are known."""
+
+    def enter(self, place: Place, request: bytes) -> None:
+        """A release is about to be asked for by this request; on disk when it returns."""
 
 
 class GroupReleases:
     """What `fit` asks for, from all parties together; sums that were opened before are told and not asked for again."""
 
     def __init__(
-        self, group: SummingGroup, terms: Terms, progress: Progress, enter: Entry, callbacks: Sequence[Callback]
+        self, group: SummingGroup, terms: Terms, progress: Progress, entries: Entries, callbacks: Sequence[Callback]
     ) -> None:
-        self.group, self.terms, self.progress, self.enter, self.callbacks = group, terms, progress, enter, callbacks
+        self.group, self.terms, self.progress, self.entries, self.callbacks = group, terms, progress, entries, callbacks
         self.places = opening_places(opening(terms))
         self.level = 0
         """How many levels of prefixes were counted."""
@@ -59,6 +70,7 @@ class GroupReleases:
     def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:  # noqa: ARG002  # the plan has the seed
         """Everybody is told what is fixed, and works out the rest."""
         self.grid, self.places = grid, places(schedule)
+        self.entries.plan_rest(schedule)
         begin = BeginNoised(schedule.n_rows, grid.cuts, grid.cut_starts, grid.has_missing)
         self.group.tell(begin, Done)
 
@@ -83,7 +95,8 @@ class GroupReleases:
 
     @property
     def _width(self) -> int:
-        assert self.grid is not None  # begun
+        if self.grid is None:
+            raise ProtocolError("Sums of bins are asked for before there are cut points.")
         return n_words(self.grid, self.terms)
 
     def _place(self, kind: Kind, round_: int = 0) -> Place:
@@ -105,7 +118,7 @@ class GroupReleases:
             self.group.tell(request(True), Done)
             return known
         asked = request(False)
-        self.enter(place, encode(asked))
+        self.entries.enter(place, encode(asked))
         words = self.group.opened_sum(asked, n, self.group.numbers)
         self.progress.keep(replace(state, opened=(*state.opened, Opened(place.number, words))))
         return words

@@ -1,12 +1,13 @@
 """The releases of a run in order, as the driver and every party work them out by themselves."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hedgerow.trees.noised.rule import Opening, Planned, Schedule
 
 Kind = Literal["rows", "cuts", "counts", "additive", "leaves"]
+Part = tuple[Kind, Planned]
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Place:
     kind: Kind
     round: int
     planned: Planned
+    """The noise of it alone."""
 
     @property
     def key(self) -> str:
@@ -34,17 +36,17 @@ def places(schedule: Schedule) -> tuple[Place, ...]:
     return _numbered([*_opening(schedule.opening), *_rounds(schedule)])
 
 
-def _numbered(parts: list[tuple[Kind, Planned]]) -> tuple[Place, ...]:
-    every = [(kind, round_, planned) for kind, planned in parts for round_ in range(planned.times)]
+def _numbered(parts: list[Part]) -> tuple[Place, ...]:
+    every = [(kind, i, replace(planned, times=1)) for kind, planned in parts for i in range(planned.times)]
     return tuple(Place(number, *one) for number, one in enumerate(every))
 
 
-def _opening(opening: Opening) -> list[tuple[Kind, Planned]]:
-    cuts: list[tuple[Kind, Planned]] = [] if opening.cuts is None else [("cuts", opening.cuts)]
+def _opening(opening: Opening) -> list[Part]:
+    cuts: list[Part] = [] if opening.cuts is None else [("cuts", opening.cuts)]
     return [("rows", opening.rows), *cuts]
 
 
-def _rounds(schedule: Schedule) -> Iterator[tuple[Kind, Planned]]:
+def _rounds(schedule: Schedule) -> Iterator[Part]:
     if schedule.additive is not None:
         yield "counts", schedule.additive.counts
         yield "additive", schedule.additive.gradients

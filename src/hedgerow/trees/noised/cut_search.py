@@ -59,9 +59,7 @@ class NoisedSearch:
         rows = noised / ROW_UNITS
         self.bits_left -= CUT_BITS[self.level]
         self.level += 1
-        cells = _Cells(
-            asked.column.astype(np.int64), asked.prefix.astype(np.int64) << int(asked.shift[0]), rows
-        )
+        cells = _Cells(asked.column.astype(np.int64), asked.prefix.astype(np.int64) << int(asked.shift[0]), rows)
         refine = rows > max(CERTAIN * self.sigma, self.schedule.n_rows / (2 * self.schedule.max_bin))
         if self.level == len(CUT_BITS):
             refine[:] = False

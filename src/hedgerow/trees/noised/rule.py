@@ -73,7 +73,7 @@ class Planned:
 
 def variance_for(sensitivity: float, mu: float, share: float, times: int = 1) -> int:
     """The noise with which so many such releases together spend this share of mu^2."""
-    return ceil(sensitivity**2 * times / (mu**2 * share))
+    return ceil(sensitivity**2 * times / (mu**2 * share)) + 4
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,7 @@ def opening(terms: Terms) -> Opening:
     if not terms.n_numeric:
         return Opening(rows, None)
     reach, levels = unit * terms.width(terms.n_numeric), len(CUT_BITS)
-    return Opening(
-        rows, Planned("cut points", reach, variance_for(reach, terms.mu, CUTS_SHARE, levels), levels)
-    )
+    return Opening(rows, Planned("cut points", reach, variance_for(reach, terms.mu, CUTS_SHARE, levels), levels))
 
 
 @dataclass(frozen=True)
