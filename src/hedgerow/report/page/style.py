@@ -25,7 +25,7 @@ section + section { border-top: 1px solid var(--line); padding-top: 1.4rem }
 .pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1.4rem 1.8rem }
 figure { margin: 0 0 .6rem; min-width: 0 }
 figure img { display: block; max-width: 100%; height: auto }
-figure.first img { width: min(100%, 46rem) }
+figure.first img { width: min(100%, 38rem) }
 figure.tree { overflow-x: auto } figure.tree img { min-width: 44rem; width: 100% }
 figcaption, .note { color: var(--soft); font-size: .88rem; max-width: 44rem }
 .wide { overflow-x: auto; margin: .6rem 0 1rem }
@@ -58,7 +58,7 @@ details { margin: .6rem 0 } summary { cursor: pointer; color: var(--blue); paddi
   td .meter { width: 5rem }
   td:first-child { font-weight: 600 } td:first-child::before { font-weight: 400 }
   .brief td { display: inline-block; padding-right: .9rem } .brief td::before { content: none }
-  .brief td:first-child { display: block } .brief td:empty, .brief td span:empty { display: none }
+  .brief td:first-child { display: block } .brief td:empty, .brief td > span:empty { display: none }
   .brief td.number::before { content: attr(data-label) " "; }
 }
 @media print {

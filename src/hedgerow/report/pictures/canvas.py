@@ -6,6 +6,7 @@ Okabe and Ito, which are told apart without colour vision; what is told apart by
 
 import io
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKS = ("o", "s", "^", "D", "v", "P")
 HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 FONT_SIZE, TITLE_SIZE = 9.0, 10.5
+REMARKS = re.compile(rb"<!--.*?-->", re.DOTALL)
+"""In an SVG, each text once more as it was given."""
 SUFFIXES = (".png", ".svg", ".pdf")
 SETTINGS = {"svg.hashsalt": "hedgerow", "svg.fonttype": "path"}
 """The same picture has the same bytes; text is drawn, so that no font need be there."""
@@ -97,7 +100,7 @@ def content_of(picture: "Axes | Figure", kind: str) -> bytes:
     about = {"Date": None} if kind == "svg" else {}
     with library.rc_context(SETTINGS):
         figure.savefig(content, format=kind, dpi=110, facecolor="white", bbox_inches="tight", metadata=about)
-    return content.getvalue()
+    return REMARKS.sub(b"", content.getvalue()) if kind == "svg" else content.getvalue()
 
 
 def check_suffix(path: Path) -> None:

@@ -103,7 +103,7 @@ def plot_ks(model: Model | Fitted | None, data: Rows, ax: "Axes | None" = None) 
     ax.annotate(f"KS {exact(told, 'ks', one.ks):.3f}", middle, (6, 0), textcoords="offset points", fontsize=FONT_SIZE,
                 color=INK, va="center")  # fmt: skip
     dress(ax, "KS: how far the classes are apart", f"probability of {shortened(told.classes[1])}", "share below it")
-    add_legend(ax, loc="best")
+    add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return ax
 
 
