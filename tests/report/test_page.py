@@ -284,3 +284,28 @@ def test_phases_add_up_bytes_and_leave_out_the_time_between_processes():
     ])  # fmt: skip
     told = [(p.name, p.messages, p.sent, p.received, p.seconds) for p in found]
     assert told == [("joining", 2, 5, 7, 2), ("growing trees", 2, 11, 13, 1.5), ("handing out the model", 1, 1, 0, 0)]
+
+
+# What a run is compared with
+
+
+@pytest.mark.parametrize("method", ["horizontal", "vertical"])
+def test_a_run_that_compares_itself_has_alone_and_pooled_on_its_page(tmp_path, method, runs):
+    """Pooled training with the same rows and parameters gives the forest of all together."""
+    folder = train(
+        write_run(tmp_path, "compared", method, 'active = "party1"' if method == "vertical" else ""), compare=True
+    )
+    kept = json.loads((folder / "metrics.json").read_text())
+    alone = ["party1"] if method == "vertical" else ["party1", "party2", "party3"]
+    assert list(kept["compared"]) == [*(f"alone {name}" for name in alone), "pooled"]
+    assert kept["compared"]["pooled"] == pytest.approx(kept["final"], rel=0.2)
+    assert list(subject(folder).figures) == ["together", *kept["compared"]]
+    assert kept["final"] == json.loads((runs[method] / "metrics.json").read_text())["final"], "it changes nothing"
+
+
+def test_what_cannot_be_compared_is_refused_before_anything_is_trained(tmp_path):
+    file = write_run(tmp_path, "alone", "alone")
+    said = CliRunner().invoke(app, ["train", str(file), "--compare"])
+    assert said.exit_code == 3
+    assert "--compare has no use for method 'alone'" in said.stderr
+    assert not (tmp_path / "runs").exists()

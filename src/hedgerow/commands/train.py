@@ -74,12 +74,13 @@ def train(
     random_state: opt.RandomState = None,
     resume: opt.Resume = False,
     folder: opt.Folder = None,
+    compare: opt.Compare = False,
 ) -> None:
     """Train a model on a table and write it to a file; or run a run file (.toml), all parties in this process."""
     options = locals()
     if is_run_file(data):
         check_run_options(context)
-        train_run(Path(data), resume, folder, n_jobs)
+        train_run(Path(data), resume, folder, compare, n_jobs)
         return
     check_table_options(context)
     check_writable(model)

@@ -53,7 +53,7 @@ def of_run(run: KeptRun, given: Given) -> Subject:
         curves |= more
         figures, rows = {TOGETHER: judged.metrics}, given.rows
     figures = _renamed(figures, str(run.manifest["method"]))
-    found = {} if given.table is not None else _beside_it(run)
+    found = {} if given.table is not None else _beside_it(run) | dict(run.metrics.get("compared") or {})
     for name, path in given.beside:
         found |= _figures_in(path, name, run, remarks)
     metric = str(run.metrics.get("metric") or (run.model.metric if run.model else None) or "") or None

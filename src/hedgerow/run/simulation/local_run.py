@@ -16,6 +16,7 @@ from hedgerow.run.folder import manifest
 from hedgerow.run.folder.folder import CURVES, METRICS, MODEL, PART, RunFolder, open_folder
 from hedgerow.run.folder.manifest import About
 from hedgerow.run.folder.recorder import Say, Watch
+from hedgerow.run.simulation.comparison import alone_and_pooled
 
 Measure = Callable[[Model, Table, int], dict[str, float]]
 """The metrics of a model on labelled rows, with so many threads."""
@@ -31,6 +32,8 @@ class Options:
     threads: int = 1
     watch: Watch = lambda _: None
     say: Say = lambda _: None
+    compare: bool = False
+    """Whether every party alone, and all data in one place, are trained and measured too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class Outcome:
     bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Bytes to and from each party."""
     notes: tuple[str, ...] = ()
+    compared: Mapping[str, dict[str, float]] = field(default_factory=dict)
+    """What it is compared with, where that was asked for."""
     bag: Path | None = None
     """Of several active parties, the file with all of their models."""
 
@@ -75,7 +80,7 @@ class LocalRun:
             rows, test = self._rows(model)
             found[name] = self.options.measure(model, test, self.options.threads)
         history = {name: model.history for name, model in models.items()}
-        whole = {
+        whole: dict[str, Any] = {
             "rows": rows,
             "final": found.get("", found),
             "metric": next(iter(models.values())).metric,
@@ -83,6 +88,8 @@ class LocalRun:
             "seconds_per_tree": seconds,
             "n_rows": test.n_rows,
         }
+        if self.options.compare:
+            whole["compared"] = self._compared(models[""])
         if "" in models:
             whole["training"] = self._keep_curves(folder, models[""], rows, test)
         folder.write_json(METRICS, whole)
@@ -93,8 +100,26 @@ class LocalRun:
             write_whole(self.run.model, contents[MODEL])
         totals = manifest.bytes_by_party(kept["messages"])
         return Outcome(
-            self.place, models, rows, test.n_rows, found, sum(seconds), bytes=totals, notes=tuple(self.notes)
+            self.place,
+            models,
+            rows,
+            test.n_rows,
+            found,
+            sum(seconds),
+            bytes=totals,
+            notes=tuple(self.notes),
+            compared=whole.get("compared", {}),
         )
+
+    def _compared(self, together: Model) -> dict[str, dict[str, float]]:
+        """What each party reaches alone, and all data in one place, on the rows that the run is measured on."""
+
+        def measured(model: Model) -> dict[str, float]:
+            return self.options.measure(
+                model, self._rows(together if self.run.active else model)[1], self.options.threads
+            )
+
+        return alone_and_pooled(self.run, self.split, together, measured, self.options.say, self.options.threads)
 
     def _keep_curves(self, folder: RunFolder, model: Model, rows: str, test: Table) -> tuple[float, ...]:
         """Counts of the scores of the measured rows as a file, and the metric on the training rows, round by round."""
