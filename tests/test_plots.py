@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hedgerow import ForestRegressor, GBDTClassifier, Table, plots
+from hedgerow import ForestRegressor, GBDTClassifier, NoPrivacy, Table, Vertical, partition, plots
 from hedgerow.errors import MissingExtra, ModelError, ParameterError
 from hedgerow.model.model import Model
 
@@ -120,3 +120,24 @@ def test_without_matplotlib_the_error_says_what_to_install(model: Model, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'hedgerow\[plots\]'"):
         plots.plot_tree(model, 0)
+
+
+def test_a_tree_over_parties_tells_whose_each_cut_is_by_letter_and_colour() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    whole = Table.of(X, (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int), names=list("abcd"))
+    parties = partition.columns(whole, n=2)
+    plain = Vertical(active="party1", privacy=NoPrivacy(i_accept_disclosure=True))
+    fitted = GBDTClassifier(n_estimators=2, max_depth=3, min_cut_rows=5, federation=plain).fit(parties)
+    ax = plots.plot_tree(fitted, 0)
+    cut = fitted.model_.forest.columns[: fitted.model_.forest.roots[1]]
+    letters = sorted(text for text in texts(ax) if text in ("A", "B"))
+    assert letters == sorted("A" if column < 2 else "B" for column in cut[cut >= 0])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A: party1", "B: party2"]
+
+
+def test_branches_have_the_share_of_the_rows_that_take_them(model: Model) -> None:
+    first = model.forest.children[0]
+    shares = [f"{model.forest.covers[first + side] / model.forest.covers[0]:.0%}" for side in (0, 1)]
+    said = [text.split()[-1] for text in texts(plots.plot_tree(model, 0)) if text.startswith(("yes", "no"))]
+    assert set(shares) <= set(said)

@@ -22,7 +22,8 @@ from hedgerow.trees.forest import ImportanceKind
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BIN_WIDTH, HEIGHT, LEFT, BELOW = 0.42, 2.4, 0.9, 1.3  # inches
+BIN_WIDTH, HEIGHT, LEFT, BELOW = 0.42, 2.4, 0.8, 1.3  # inches
+NARROWEST, WIDEST = 3.0, 3.8
 LONGEST_BIN = 22
 
 
@@ -36,7 +37,7 @@ def used_picture(
 def effect_picture(effect: Effect, ax: "Axes | None" = None) -> "Axes":
     """What the bins of a column add to the score on average: steps where they follow each other, else bars."""
     n = len(effect.bins)
-    ax = new_axes(max(BIN_WIDTH * n, 3.0), HEIGHT, LEFT, BELOW) if ax is None else ax
+    ax = new_axes(min(max(BIN_WIDTH * n, NARROWEST), WIDEST), HEIGHT, LEFT, BELOW) if ax is None else ax
     ax.axhline(0, color=LINE, linewidth=0.8, zorder=1)
     for i, adds in enumerate(effect.adds):
         colour, dash, mark = (of[i % len(of)] for of in (COLOURS, DASHES, MARKS))
