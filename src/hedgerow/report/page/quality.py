@@ -101,7 +101,7 @@ def _why_none(subject: Subject) -> str:
         return "Curves are drawn when the run has finished."
     if run.part is not None:
         return "A passive party has neither labels nor scores, so there are no curves."
-    if run.manifest["method"] == "alone":
+    if run.of_each_party:
         return "There are several models, one of each party; name one, parties/NAME/model.json, to see its curves."
     if run.manifest["role"] == "driver" and not run.plan.get("method", {}).get("active"):
         return (

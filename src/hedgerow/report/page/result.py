@@ -41,7 +41,7 @@ def main_metric(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 def _is_one(subject: Subject) -> bool:
     """Whether the page is of one model."""
-    return subject.run is None or subject.run.manifest["method"] != "alone"
+    return subject.run is None or not subject.run.of_each_party
 
 
 def _tiles(own: Mapping[str, float]) -> Html:

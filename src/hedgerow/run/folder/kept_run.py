@@ -52,6 +52,11 @@ class KeptRun:
         return bool(self.manifest["status"] == FINISHED)
 
     @property
+    def of_each_party(self) -> bool:
+        """Whether every party has a model of its own, and there is none of all."""
+        return MODEL not in self.manifest.get("models", {MODEL: ""})
+
+    @property
     def plan(self) -> dict[str, Any]:
         """The plan, as JSON says it."""
         found: dict[str, Any] = msgspec.json.decode(str(self.manifest["plan"]))
