@@ -217,7 +217,7 @@ def test_an_unfinished_run_says_how_far_it_is(tmp_path):
     with pytest.raises(StoppedError):
         train(file, watch=stop)
     found = report(tmp_path / "runs" / "stopped", tmp_path=tmp_path)
-    assert "The run has not finished.3rounds so far" in found.sections["result"]
+    assert "The run has not finished.3 of 6rounds so far" in found.sections["result"]
     assert "learning" in found.sections
     lacks = found.sections["lacking"]
     assert "Curves are drawn when the run has finished." in lacks

@@ -37,9 +37,9 @@ def tag(name: str, /, *parts: object, **attributes: object) -> Html:
     return Html(f"<{name}{given}>" if name in EMPTY_TAGS else f"<{name}{given}>{joined(*parts)}</{name}>")
 
 
-def paragraph(*parts: object, class_: str | None = None) -> Html:
+def paragraph(*parts: object, **attributes: object) -> Html:
     """A paragraph."""
-    return tag("p", *parts, class_=class_)
+    return tag("p", *parts, **attributes)
 
 
 def bullets(items: Iterable[object]) -> Html:

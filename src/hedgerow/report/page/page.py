@@ -20,11 +20,9 @@ SECTIONS: tuple[Callable[[Subject], Section], ...] = (
 )  # fmt: skip
 
 
-def page(subject: Subject, script: str = SCRIPT) -> str:
-    """The page; a live one has another script, and may ask its own address for what is new."""
-    title = f"{subject.title}: report"
-    body = tag("main", content(subject), id="page")
-    return document(title, STYLE, script, body, calls_home=script is not SCRIPT)
+def page(subject: Subject) -> str:
+    """The page."""
+    return document(f"{subject.title}: report", STYLE, SCRIPT, tag("main", content(subject)))
 
 
 def content(subject: Subject) -> Html:

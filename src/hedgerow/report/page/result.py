@@ -1,6 +1,7 @@
 """The first section: how good the model is, and how good it would be alone or with all data in one place."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from hedgerow.errors import ParameterError
 from hedgerow.model.quality import LESS_IS_BETTER
@@ -84,9 +85,16 @@ def _so_far(subject: Subject) -> tuple[Html, ...]:
     run = subject.run
     if run is None or run.finished:
         return ()
-    tiles = [("rounds so far", str(run.gone.rounds)), ("messages", f"{sum(m['messages'] for m in run.messages):,}")]
+    asked = (run.plan.get("params") or {}).get("n_estimators")
+    rounds = f"{run.rounds} of {asked}" if asked else str(run.rounds)
+    tiles = [("rounds so far", rounds), ("messages", f"{sum(m['messages'] for m in run.messages):,}")]
     if run.gone.history and subject.metric:
         tiles.append((f"{subject.metric} on validation rows", f"{run.gone.history[-1]:.4g}"))
+    if run.gone.seconds and asked:
+        left = (asked - run.rounds) * sum(run.gone.seconds) / len(run.gone.seconds)
+        tiles.append(("seconds to go, at most", f"{max(left, 0):.3g}"))
+    if run.last:
+        tiles.append(("last message (UTC)", f"{datetime.fromisoformat(run.last):%H:%M:%S}"))
     shown = [tag("div", tag("b", value), tag("span", name)) for name, value in tiles]
     return (paragraph(tag("b", "The run has not finished."), class_="warning"), tag("div", *shown, class_="figures"))
 

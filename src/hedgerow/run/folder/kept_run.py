@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from hedgerow.corridor.messages import EndRound, FinishRound, NextRound
 from hedgerow.errors import HedgerowError, RunError
 from hedgerow.model import file as models
 from hedgerow.model import part as parts
@@ -23,6 +24,8 @@ from hedgerow.storage import audit
 
 T = TypeVar("T")
 BAG = "bag.json"
+ENDS_ROUND = frozenset(kind.__name__ for kind in (FinishRound, NextRound, EndRound))
+"""Of these a party hears once in every round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +55,17 @@ class KeptRun:
         return bool(self.manifest["status"] == FINISHED)
 
     @property
+    def rounds(self) -> int:
+        """Rounds of trees so far: by the checkpoint, or at a party by what it was told."""
+        told = [row["messages"] for row in self.messages if row["type"] in ENDS_ROUND and row["direction"] == "from"]
+        return self.gone.rounds or max(told, default=0)
+
+    @property
     def of_each_party(self) -> bool:
         """Whether every party has a model of its own, and there is none of all."""
-        return MODEL not in self.manifest.get("models", {MODEL: ""})
+        return MODEL not in (kept := self.manifest.get("models") or {}) and any(
+            name.endswith(f"/{MODEL}") for name in kept
+        )
 
     @property
     def plan(self) -> dict[str, Any]:
