@@ -15,6 +15,7 @@ from functools import partial
 import pytest
 
 from hedgerow.report.page.gather import Given, of_run
+from hedgerow.report.page.live import LivePage, LiveServer
 from hedgerow.report.page.page import page
 from hedgerow.run.folder.kept_run import read_run
 
@@ -115,3 +116,13 @@ def test_a_page_can_be_printed(site):
     folder, address = site
     chromium(folder, f"--print-to-pdf={folder / 'page.pdf'}", f"{address}/horizontal.html")
     assert (folder / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_live_page_asks_again_by_its_script(site, runs):
+    folder, _ = site
+    with LiveServer(LivePage(runs["alone"], 0.3), "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        text = chromium(folder, "--dump-dom", server.address)
+        server.shutdown()
+    assert "Looked at " in text
+    assert "alone" in text

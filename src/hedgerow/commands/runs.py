@@ -22,7 +22,7 @@ from hedgerow.run.simulation.run_file import Outcome
 from hedgerow.threads import threads_of
 
 RUN_FILES = (".toml", ".conf")
-OF_RUNS = ("data", "resume", "folder", "compare", "n_jobs")
+OF_RUNS = ("data", "resume", "folder", "compare", "n_jobs", "quiet", "log_file", "log_format")
 """Options of `hedgerow train` that go with a run file; everything else the file itself says."""
 
 
@@ -38,7 +38,7 @@ def check_run_options(context: typer.Context) -> None:
         if name not in OF_RUNS and _is_given(context, name):
             raise ParameterError(
                 f"{option.opts[0]} does not go with a run file, which says everything itself but --resume, --folder, "
-                "--compare and --n-jobs; leave it out."
+                "--compare, --n-jobs and the options of logs; leave it out."
             )
 
 
