@@ -143,13 +143,16 @@ def test_the_page_says_who_saw_what_and_what_it_cost(runs, horizontal):
         assert digest in said["again"]
 
 
-def test_what_is_promised_of_differential_privacy_is_printed_whatever_it_says(runs, tmp_path):
+@pytest.mark.parametrize("key", ["promise", "differential_privacy"])
+def test_what_is_promised_of_differential_privacy_is_printed_whatever_it_says(runs, tmp_path, key):
     shutil.copytree(runs["vertical"], tmp_path / "run")
     kept = json.loads((tmp_path / "run" / "manifest.json").read_text())
     promise = {"epsilon": 2.5, "delta": 1e-6, "of": "one row", "spent": {"trees <i>": 2.0}}
-    (tmp_path / "run" / "manifest.json").write_text(json.dumps({**kept, "promise": promise}))
+    promise |= {"sentences": ["Nobody <b> can tell."], "releases": [{"what": "sums", "times": 3}]}
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({**kept, key: promise}))
     said = Page(tag("section", *privacy(subject(tmp_path / "run")).parts, id="privacy")).sections["privacy"]
-    assert re.search(r"Differential privacyepsilon2\.5delta1e-06ofone rowspent: trees <i>2The promise is", said)
+    assert "Differential privacyNobody <b> can tell.epsilon2.5delta1e-06ofone rowspent: trees <i>2releases" in said
+    assert "whattimessums3The promise is of what the run released." in said
     assert "No differential privacy" not in said
 
 

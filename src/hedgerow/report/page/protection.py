@@ -17,7 +17,9 @@ HOW = {
     "opened": "decrypted",
     "blinded": "not at all; equal ids match",
 }
-PROMISE = "promise"
+PROMISES = ("differential_privacy", "promise")
+"""Where a manifest, and a model, have what is promised."""
+SENTENCES = "sentences"
 NOT_COVERED = (
     "The promise is of what the run released. Curves and figures on this page that come from own rows have no noise: "
     "they are not covered by it, and should not be passed on as if they were."
@@ -43,11 +45,7 @@ def privacy(subject: Subject) -> Section:
     parts, run = [], subject.run
     promise = promise_of(subject)
     if promise:
-        parts += [
-            tag("h3", "Differential privacy"),
-            facts(_flat(promise)),
-            paragraph(NOT_COVERED),
-        ]  # fmt: skip
+        parts.append(_promised(promise))
     if run is not None:
         plan = run.plan
         method = plan.get("method")
@@ -66,10 +64,26 @@ def privacy(subject: Subject) -> Section:
 
 def promise_of(subject: Subject) -> Mapping[str, Any]:
     """What the run or the model says of differential privacy; empty where nothing is promised."""
-    found = subject.run.manifest.get(PROMISE) if subject.run is not None else None
-    found = found or getattr(subject.model, PROMISE, None)
+    kept = {} if subject.run is None else subject.run.manifest
+    found = next((kept[name] for name in PROMISES if kept.get(name)), None)
+    found = found or next((one for name in PROMISES if (one := getattr(subject.model, name, None))), None)
     plain = msgspec.to_builtins(found, enc_hook=str)
-    return plain if isinstance(plain, Mapping) else {} if plain is None else {PROMISE: plain}
+    return plain if isinstance(plain, Mapping) else {} if plain is None else {PROMISES[-1]: plain}
+
+
+def _promised(promise: Mapping[str, Any]) -> Html:
+    """Its sentences, its numbers, and what was released, whatever it has of these."""
+    said = [str(sentence) for sentence in promise.get(SENTENCES) or ()]
+    tables = {key: value for key, value in promise.items() if _is_table(value)}
+    numbers = {key: value for key, value in promise.items() if key != SENTENCES and key not in tables}
+    folds = [folded(key.replace("_", " "), _shown(value)) for key, value in tables.items()]
+    return joined(
+        tag("h3", "Differential privacy"), bullets(said), facts(_flat(numbers)), *folds, paragraph(NOT_COVERED)
+    )
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(line, Mapping) for line in value)
 
 
 def _why_nothing(run: KeptRun) -> str:

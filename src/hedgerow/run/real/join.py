@@ -18,10 +18,9 @@ from hedgerow.run.folder.kept_model import KeptModel
 from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile
 from hedgerow.run.folder.recorder import noting
-from hedgerow.run.forecast.disclosures import leaks
 from hedgerow.run.real.connect import Options, bound_policy, party_seat
-from hedgerow.run.real.own_curves import keep_own_curves
 from hedgerow.run.real.own_tables import Own, check_rows, digest, other_than
+from hedgerow.run.real.party_end import keep_end
 from hedgerow.run.real.serve_training import served
 
 
@@ -62,10 +61,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
         )  # fmt: skip
         kept = KeptModel(folder, kept_file(run))
         content = served(seat, Party(owner, options.threads, kept.keep), kept)
-        if kept.file == MODEL:
-            keep_own_curves(folder, content, table, valid, say, options.threads)
-        beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
-        folder.finish({kept.file: content}, beside)
+        keep_end(folder, plan, (kept.file, content), (table, valid), notes, options)
     return place
 
 
