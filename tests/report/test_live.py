@@ -20,7 +20,7 @@ def serve():
     servers = []
 
     def start(folder):
-        server = LiveServer(LivePage(folder, 0.2), "127.0.0.1", 0)
+        server = LiveServer(LivePage(folder, 0.2, share=1.0), "127.0.0.1", 0)
         servers.append(server)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         return server
@@ -66,6 +66,16 @@ def test_what_is_not_new_is_not_sent_again(runs, serve, tmp_path):
     assert get(server, f"/now?{headers['X-Stamp']}")[:2] == (204, "")
     (tmp_path / "run" / "metrics.json").write_text("{}")
     assert get(server, f"/now?{headers['X-Stamp']}")[0] == 200
+
+
+def test_a_page_that_takes_long_is_not_made_all_the_time(runs, tmp_path, monkeypatch):
+    shutil.copytree(runs["alone"], tmp_path / "run")
+    made = LivePage(tmp_path / "run", 0.2, share=1e-6)
+    first = made.now()
+    (tmp_path / "run" / "metrics.json").write_text("{}")
+    assert made.now() == first
+    monkeypatch.setattr("time.monotonic", lambda: 1e12)
+    assert made.now() != first
 
 
 def test_the_live_page_may_ask_its_own_address_and_nothing_else(runs, serve):

@@ -246,6 +246,8 @@ def test_damaged_files_of_a_run_are_warned_of_and_the_rest_is_shown(runs, tmp_pa
 
 
 def test_what_is_no_run_is_refused(tmp_path, runs):
+    part = runs["vertical"] / "parties" / "party2" / "part.json"
+    assert "is a passive party's part of a model; name the run's folder" in hedgerow(part, code=3).stderr
     assert "holds no run" in hedgerow(tmp_path, code=3).stderr
     (tmp_path / "manifest.json").write_text('{"status": "finished"}')
     assert "not the manifest of a run" in hedgerow(tmp_path, code=3).stderr

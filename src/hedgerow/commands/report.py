@@ -12,9 +12,10 @@ from hedgerow.commands.option_names import in_options
 from hedgerow.commands.print_tables import check_writable, note
 from hedgerow.commands.read_tables import Roles, label_of, read_like
 from hedgerow.errors import ModelError, ParameterError
-from hedgerow.model.file import content_of, decoded, write_whole
+from hedgerow.model.file import content_of, decoded, is_bag, write_whole
 from hedgerow.model.meanings import load_meanings
 from hedgerow.model.model import Model
+from hedgerow.model.part import is_part
 from hedgerow.report.explain import explain_model
 from hedgerow.report.explain_reasons import Reasons, shap_reasons
 from hedgerow.report.page.gather import Given, of_model, of_run
@@ -90,7 +91,7 @@ def report(
     kept = read_run(run) if run.is_dir() else None
     place = out or (run / PAGE if kept is not None else run.with_name(f"{run.stem}-{PAGE}"))
     check_writable(place)
-    model = kept.model if kept is not None else decoded(content_of(run), str(run))
+    model = kept.model if kept is not None else _model_in(run)
     roles = Roles(
         None, id_, None, "missing" if model is None else model.absent, tuple(ignore or ()), delimiter, decimal
     )
@@ -107,6 +108,15 @@ def report(
         subject = of_model(model, run.name, given)
     write_whole(place, page(subject).encode())
     typer.echo(f"page: {place}")
+
+
+def _model_in(path: Path) -> Model:
+    """The model in a file; refuses what is only a part of one, or several."""
+    content = content_of(path)
+    if is_part(content) or is_bag(content):
+        what = "a passive party's part of a model" if is_part(content) else "a bag of several models"
+        raise ModelError(f"{path} is {what}; name the run's folder of one party instead, or see it with hedgerow show.")
+    return decoded(content, str(path))
 
 
 def _named(text: str) -> tuple[str, Path]:

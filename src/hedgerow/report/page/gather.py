@@ -9,6 +9,7 @@ from typing import Any
 from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, ParameterError, RunError
 from hedgerow.model import own_quality
+from hedgerow.model.labels import loss_of_classes
 from hedgerow.model.meanings import Meanings
 from hedgerow.model.model import Model
 from hedgerow.model.score_counts import Judged
@@ -19,6 +20,7 @@ from hedgerow.report.page.subject import Subject
 from hedgerow.report.pictures.comparison import ALONE, POOLED, TOGETHER
 from hedgerow.run.folder.folder import MANIFEST, METRICS
 from hedgerow.run.folder.kept_run import KeptRun
+from hedgerow.trees.watched_metrics import OWN
 
 BASELINES = (ALONE, POOLED)
 
@@ -56,11 +58,9 @@ def of_run(run: KeptRun, given: Given) -> Subject:
     found = {} if given.table is not None else _beside_it(run) | dict(run.metrics.get("compared") or {})
     for name, path in given.beside:
         found |= _figures_in(path, name, run, remarks)
-    metric = str(run.metrics.get("metric") or (run.model.metric if run.model else None) or "") or None
-    metric = metric or run.plan.get("goal", {}).get("eval_metric")
     return Subject(
-        str(run.manifest["run"]), run, explanation, judged, curves=curves, metric=metric, figures={**figures, **found},
-        rows=rows, remarks=tuple(remarks), n_trees_drawn=given.n_trees_drawn,
+        str(run.manifest["run"]), run, explanation, judged, curves=curves, metric=_metric(run),
+        figures={**figures, **found}, rows=rows, remarks=tuple(remarks), n_trees_drawn=given.n_trees_drawn,
     )  # fmt: skip
 
 
@@ -77,9 +77,24 @@ def of_model(model: Model, title: str, given: Given) -> Subject:
     for name, path in given.beside:
         figures |= _figures_in(path, name, None, remarks)
     return Subject(
-        title, None, _explained(model, given), judged, curves=curves, metric=model.metric, figures=figures,
+        title, None, _explained(model, given), judged, curves=curves,
+        metric=model.metric or OWN[model.loss.name], figures=figures,
         rows=given.rows, remarks=tuple(remarks), n_trees_drawn=given.n_trees_drawn,
     )  # fmt: skip
+
+
+def _metric(run: KeptRun) -> str:
+    """The metric that was followed, or the one that measures the loss itself."""
+    goal, params = run.plan.get("goal") or {}, run.plan.get("params") or {}
+    named = run.metrics.get("metric") or goal.get("eval_metric")
+    if named:
+        return str(named)
+    if run.model is not None:
+        return OWN[run.model.loss.name]
+    loss = goal.get("objective") or (
+        loss_of_classes(run.gone.n_classes, bool(params.get("average"))).name if run.gone.n_classes else ""
+    )
+    return OWN.get(loss, "metric")
 
 
 def _explained(model: Model, given: Given) -> Explanation:

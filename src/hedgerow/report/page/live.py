@@ -9,6 +9,7 @@ names another host than this one's is refused, so that no page from elsewhere ca
 """
 
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +24,8 @@ from hedgerow.run.folder.kept_run import read_run
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WATCHED = ("manifest.json", "audit.log", "checkpoint", "metrics.json", "curves.json", "model.json", "part.json")
+SHARE = 0.2
+"""Of the time, at most so much goes into making the page: a run's log may be long, and the run needs the machine."""
 SCRIPT = """
 let seen = document.getElementById('page').dataset.stamp;
 async function look() {
@@ -51,17 +54,21 @@ addEventListener('beforeprint', () => document.querySelectorAll('details').forEa
 class LivePage:
     """The page of a folder as it is now; made again only when a file in it has changed."""
 
-    def __init__(self, folder: Path, every: float) -> None:
-        self.folder, self.every = folder, every
+    def __init__(self, folder: Path, every: float, share: float = SHARE) -> None:
+        self.folder, self.every, self.share = folder, every, share
         self._lock = threading.Lock()
         self._stamp, self._content = "", Html("")
+        self._next = 0.0
 
     def now(self) -> tuple[str, Html]:
         """What tells this content from others, and the content."""
         stamp = self._stamp_of()
         with self._lock:
-            if stamp != self._stamp:
+            began = time.monotonic()
+            if stamp != self._stamp and began >= self._next:
                 self._content, self._stamp = self._made(), stamp
+                ended = time.monotonic()
+                self._next = ended + (ended - began) * (1 / self.share - 1)
             return self._stamp, self._content
 
     def whole(self) -> str:

@@ -20,7 +20,10 @@ def result(subject: Subject) -> Section:
     if not figures:
         return Section("result", "Result", _so_far(subject), (_why_none(subject),))
     own = next(iter(figures.values()))
-    parts = [_tiles(own), paragraph(f"Measured on {_rows(subject)}.", class_="note")] if _is_one(subject) else []
+    learnt = " The model has learnt from them, so the figures are too good." if "training" in subject.rows else ""
+    parts = (
+        [_tiles(own), paragraph(f"Measured on {_rows(subject)}.{learnt}", class_="note")] if _is_one(subject) else []
+    )
     if len(figures) > 1:
         parts += [_first_picture(figures), _all_figures(figures)]
     else:

@@ -74,6 +74,7 @@ def _mark_best(ax: "Axes", values: Sequence[float], metric: str | None, first_ro
     at = (first_round + best, values[best])
     ax.plot(*([place] for place in at), "o", color=INK, markersize=5)
     ax.annotate(
-        f"best {values[best]:.4g} in round {at[0]}", at, (0, 8),
+        f"best {values[best]:.4g} in round {at[0]}", at, (0, 9),
         textcoords="offset points", fontsize=FONT_SIZE, color=INK, ha="right" if best > len(values) / 2 else "left",
+        bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 0.5},
     )  # fmt: skip

@@ -214,6 +214,8 @@ class Gone:
     """Of each round."""
     present: tuple[str, ...] = ()
     """The parties that were there last; empty: all."""
+    n_classes: int = 0
+    """0 for numbers, or where that is not settled yet."""
 
 
 def gone_so_far(path: Path) -> Gone:
@@ -223,7 +225,7 @@ def gone_so_far(path: Path) -> Gone:
     history = tuple(value for step in steps for value in step.history)
     return Gone(
         sum(len(step.trees) for step in new), history, tuple(step.seconds for step in new),
-        steps[-1].present if steps else (),
+        steps[-1].present if steps else (), max((len(step.common.classes) for step in steps if step.common), default=0),
     )  # fmt: skip
 
 
