@@ -1,23 +1,20 @@
 """`hedgerow report`: a run or a model as one page to look at, to print and to pass on."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.commands import options as opt
-from hedgerow.commands.explain_rows import FIRST_ROWS, MOST_ROWS, rows_of
-from hedgerow.commands.option_names import in_options
-from hedgerow.commands.print_tables import check_writable, note
-from hedgerow.commands.read_tables import Roles, label_of, read_like
+from hedgerow.commands.explain_rows import FIRST_ROWS, MOST_ROWS
+from hedgerow.commands.print_tables import check_writable
+from hedgerow.commands.read_tables import Roles
+from hedgerow.commands.report_rows import with_rows
 from hedgerow.errors import ModelError, ParameterError
 from hedgerow.model.file import content_of, decoded, is_bag, write_whole
 from hedgerow.model.meanings import load_meanings
 from hedgerow.model.model import Model
 from hedgerow.model.part import is_part
-from hedgerow.report.explain import explain_model
-from hedgerow.report.explain_reasons import Reasons, shap_reasons
 from hedgerow.report.page.gather import Given, of_model, of_run
 from hedgerow.report.page.page import page
 from hedgerow.run.folder.kept_run import read_run
@@ -100,7 +97,7 @@ def report(
         beside=[_named(text) for text in beside or ()], n_trees_drawn=trees, threads=threads_of(n_jobs),
     )  # fmt: skip
     if data is not None:
-        given = _with_rows(given, model, data, roles, label, rows)
+        given = with_rows(given, model, data, roles, label, rows)
     if kept is not None:
         subject = of_run(kept, given)
     else:
@@ -123,30 +120,3 @@ def _named(text: str) -> tuple[str, Path]:
     """A name and a path, from NAME=PATH or PATH."""
     name, sign, path = text.partition("=")
     return (name.strip(), Path(path)) if sign and not Path(text).exists() else ("", Path(text))
-
-
-def _with_rows(
-    given: Given, model: Model | None, data: str, roles: Roles, label: str | None, rows: str | None
-) -> Given:
-    """With labelled rows where the model is whole, and with reasons of some of them."""
-    if model is None:
-        raise ModelError("There is no model here to look at these rows with; leave out --data.")
-    own = model.ownership
-    if own is None or not own.units:
-        given = replace(given, reasons=_reasons(given, model, data, roles, rows))
-    if own is not None and not own.whole:
-        note("Where others cut is not in this model, so its rows get reasons of own columns only, and no curves.")
-        return given
-    labelled = replace(roles, label=label_of(data, label, model.label))
-    table = read_like(data, model.columns, labelled)
-    for sentence in table.remarks:
-        note(in_options(sentence))
-    if table.labels is None:
-        raise ParameterError(f"{data} has no labels to compare predictions with; name their column with --label.")
-    return replace(given, table=table, rows=Path(data).name)
-
-
-def _reasons(given: Given, model: Model, data: str, roles: Roles, rows: str | None) -> Reasons:
-    chosen, names = rows_of(model, data, roles, rows)
-    uses = explain_model(model, given.told).uses
-    return shap_reasons(model, chosen, names, uses, given.threads)
