@@ -87,9 +87,14 @@ def folded(title: object, *parts: object) -> Html:
     return tag("details", tag("summary", title), *parts)
 
 
-def bar(share: float) -> Html:
-    """A bar of this share of its place."""
-    return tag("span", class_="bar", style=f"width:{max(0.0, min(share, 1.0)) * 100:.1f}%", aria_hidden="true")
+def bar(share: float, below: bool = False) -> Html:
+    """A bar of this share of its place; one of a number below 0 is hollow."""
+    return tag(
+        "span",
+        class_="bar minus" if below else "bar",
+        style=f"width:{max(0.0, min(share, 1.0)) * 100:.1f}%",
+        aria_hidden="true",
+    )
 
 
 def picture(draw: Callable[[], "Axes"], alt: str, caption: object = "", class_: str | None = None) -> Html:

@@ -89,12 +89,14 @@ def reasons(subject: Subject) -> Section:
     greatest = max((abs(reason.contribution) for reason in shown), default=0.0) or 1.0
     tables = []
     for row, of_row in groupby(shown, key=lambda reason: reason.row):
-        lines = [
-            [reason.label, joined(tag("span", bar(abs(reason.contribution) / greatest), class_="meter"),
-                                  tag("span", f"{reason.contribution:+.4f}",
-                                      class_="down" if reason.contribution < 0 else None))]
-            for reason in of_row
-        ]  # fmt: skip
+        lines = [[reason.label, _added(reason.contribution, greatest)] for reason in of_row]
         tables.append(tag("div", table(["column", "adds to the score"], lines, caption=f"row {row}")))
     grid = tag("div", *tables, class_="pictures")
     return Section("reasons", "Reasons of single rows", (paragraph(told.note), grid))
+
+
+def _added(contribution: float, greatest: float) -> Html:
+    """What a column adds, as a bar and a number."""
+    below = contribution < 0
+    drawn = tag("span", bar(abs(contribution) / greatest, below), class_="meter")
+    return joined(drawn, tag("span", f"{contribution:+.4f}", class_="down" if below else None))

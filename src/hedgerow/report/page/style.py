@@ -36,6 +36,7 @@ th { border-bottom: 2px solid var(--line); font-weight: 600 }
 tbody tr { border-bottom: 1px solid var(--line) }
 .number { text-align: right; font-variant-numeric: tabular-nums }
 td .bar { display: inline-block; height: .75rem; background: var(--blue); vertical-align: baseline }
+td .bar.minus { background: #fff; border: 2px solid var(--warn) }
 td .meter { display: inline-block; width: 7rem; margin-right: .5rem }
 .down { color: var(--warn) }
 dl { display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: .2rem 1.2rem; margin: .5rem 0 1rem }
