@@ -64,7 +64,8 @@ details { margin: .6rem 0 } summary { cursor: pointer; color: var(--blue); paddi
 }
 @media print {
   body { font-size: 10.5pt; max-width: none; padding: 0 } nav { display: none }
-  section, figure, tr, .figures { break-inside: avoid } section.long { break-inside: auto }
+  figure, tr, .figures { break-inside: avoid } h2, h3, caption { break-after: avoid }
+  .bar, .figures div, .warning { print-color-adjust: exact; -webkit-print-color-adjust: exact }
   figure.tree { overflow: visible } figure.tree img { min-width: 0 } a { color: inherit; text-decoration: none }
   .pictures { grid-template-columns: 1fr 1fr }
 }
