@@ -25,7 +25,8 @@ hides e u - s e2, too, up to `PROVEN_BITS`; what remains is what the wanted coef
 **Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
 two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
 value is 2049, for which plans with a modulus have room; with others, a value beyond `rounding_bound` has a probability
-of 2^-64 in the whole run (Hoeffding, c1 being as good as uniform because of the encryption of zero in it).
+of 2^-64 in the whole run. (c1 is as good as uniform because of the encryption of zero in it. A rounding that is uniform
+in an interval of length 1 has the mean of exp(x y) at most exp(x^2 / 24), like a normal one of its variance of 1/12.)
 
 **What else fits in.** A flood leaves a part of a plaintext's step empty, and a key holder that cheats could use that.
 In plans with a modulus the flood is hardly wider than it must be, and a *filling*, one more uniform integer, takes the
@@ -134,7 +135,7 @@ def rounding_bound(coefficients: float) -> float:
     Over infinitely many it is the largest possible value.
     """
     exponent = (FAILURE_BITS + 1) * math.log(2) + math.log(coefficients)
-    return min(math.sqrt(N / 2 * exponent) + 1, (N + 1) / 2 + 1)
+    return min(math.sqrt(N / 6 * exponent) + 2, (N + 1) / 2 + 1)
 
 
 def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: float) -> float:

@@ -35,6 +35,8 @@ Bools = NDArray[np.bool_]
 
 ACTIVE_ONLY, PASSIVE_ONLY, JOINT = "APJ"
 """Whose columns compete at a level of a schedule: the active party's, the passive parties', or all."""
+POSITIVE = (False, True)
+"""Whether none is negative: of gradients, and of hessians."""
 RUN_SUMS = 4
 """Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
 asked for again after a loss."""
@@ -249,6 +251,7 @@ def tree_plans(
         yield RowsPlan(
             rows=rows,
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=nodes,
@@ -321,6 +324,7 @@ class Asked(NamedTuple):
         return RowsPlan(
             rows=max(n_rows, 1),
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=len(sizes),
