@@ -80,8 +80,15 @@ ZERO_VARIANCE = 2 * N * TERNARY_VARIANCE * ERROR_VARIANCE + ERROR_VARIANCE
 ZERO_LARGEST = (2 * N + 1) * LARGEST_ERROR
 TWICE = 2
 """How often an encryption of zero is added to hide an answer: keys are proven to be well formed when doubled."""
-SWITCH_LARGEST = 4 * N * 2**27 * LARGEST_ERROR
-"""Noise that one key switch adds: four digits of 27 bits, each times an error polynomial."""
+ROUNDED_LARGEST = (N + 1) // 2 + 1
+"""What dropping a prime moves a coefficient by, in steps of what is left: c0's rounding, and c1's times the secret."""
+SWITCH_LARGEST = 3 * N * 2**27 * LARGEST_ERROR + ROUNDED_LARGEST * PRIMES[3]
+"""Noise that one key switch adds: three digits of 27 bits, each times an error polynomial, and a prime is dropped."""
+
+
+def merging_noise(merges: int) -> int:
+    """What merging adds: each step doubles what was added before, by dropping a prime and by key switches."""
+    return ((1 << merges) - 1) * SWITCH_LARGEST + (1 << merges) * ROUNDED_LARGEST * PRIMES[3] if merges else 0
 
 
 def row_variance(parts: int, by_public_key: bool) -> float:
@@ -141,8 +148,7 @@ def rounding_bound(coefficients: float) -> float:
 def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: float) -> float:
     """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
     row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
-    switched = ((1 << merges) - 1) * SWITCH_LARGEST
-    return float(ones * row + TWICE * ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
+    return float(ones * row + TWICE * ZERO_LARGEST + merging_noise(merges)) + rounding_bound(coefficients) * DROPPED
 
 
 def added_room(step: float, parts: int, noise: float) -> float:

@@ -19,7 +19,7 @@ from hedgerow.privacy.lattice.layout import RowsLayout
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 
-VERSION = 3
+VERSION = 4
 SEED_BYTES = 32
 NAME_BYTES = 8
 """Of the hash of a public key that its sealed things carry."""
