@@ -23,6 +23,7 @@ from benchmarks import (
     horizontal_time,
     hybrid_figures,
     hybrid_gap,
+    hybrid_link,
     hybrid_meta,
     hybrid_predict,
     hybrid_size,
@@ -130,9 +131,11 @@ BENCHMARKS = {
         for name, part in (
             ("gap", hybrid_gap),
             ("tables", hybrid_tables),
+            *hybrid_tables.TABLES.items(),
             ("figures", hybrid_figures),
             ("predict", hybrid_predict),
             ("time", hybrid_time),
+            ("link", hybrid_link),
             ("size", hybrid_size),
             ("meta", hybrid_meta),
         )
@@ -198,6 +201,8 @@ def parser() -> Parser:
     options.add_argument("--bins", type=positive, default=64, metavar="N")
     sketch = os.environ.get("HEDGEROW_SKETCH")
     options.add_argument("--sketch", type=Path, metavar="FOLDER", default=sketch, help="of ciphers: a built sketch")
+    told = "of hybrid's tables: keep what is measured there, seed by seed, and go on from it"
+    options.add_argument("--keep", type=Path, metavar="FOLDER", help=told)
     options.add_argument("--ours", choices=SEATS, default="hedgerow", help="xgboost here shows the noise of a run")
     return options
 
@@ -220,7 +225,7 @@ def asked(options: Parser, given: argparse.Namespace) -> list[Job]:
     chosen = [(part, chosen_sets(options, given, part)) for part in chosen_parts(options, given)]
     settings = Settings(bins=given.bins, threads=given.threads)
     sketch = given.sketch and Path(given.sketch)
-    request = Request(settings, (), given.quick, given.ours, sketch=sketch)
+    request = Request(settings, (), given.quick, given.ours, sketch=sketch, keep=given.keep)
     jobs = [(part, replace(request, sets=sets)) for part, sets in at_hand(chosen)]
     if not jobs:
         options.error("none of the sets asked for is at hand")

@@ -32,6 +32,7 @@ from hedgerow.protocols.vertical.columns import (
     wanted,
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
+from hedgerow.protocols.vertical.keys_ahead import KeysAhead
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
@@ -104,6 +105,7 @@ class VerticalRows:
         """Party, sums and bits that these can carry at most, of every answer since somebody looked."""
         self.now = ActiveRound(-1, {}, np.empty((0, 0, 2), np.int32))
         self._sealing: Sealing | None = None
+        self._keys = KeysAhead(self.cipher, own.threads, self.seals_sides)
         self.begins = {party: self._begin(party, n_trees) for party in self.groups}
         """What each party hears of the sizes of the run."""
         self.group.ask(self.begins, m.Done)
@@ -153,7 +155,7 @@ class VerticalRows:
         """A new key, and nothing claimed yet."""
         self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
         merging = list(self.now.merging.values())
-        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
+        secret = self._keys.take(merging, more=self.now.number + 1 < self.params.n_estimators)
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
         return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
 
