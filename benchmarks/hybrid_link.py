@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import sealed_slow_link
-from benchmarks.horizontal_rows import Line, RatioAndGoal
+from benchmarks.horizontal_rows import Figure, Line, RatioAndGoal
 from benchmarks.hybrid_time import DEPTH, MBIT, OVER_LINK, PASSIVE, ROUND_TRIP, SEED, SETS
 from benchmarks.sealed_processes import Running
 from benchmarks.sets import DataSet
@@ -110,8 +110,9 @@ def lines_of(data: DataSet, place: Place, request: Request) -> Iterator[Line]:
     median = {way: float(np.median(seconds)) for way, seconds in taken.items()}
     for way in WAYS:
         bar: RatioAndGoal | None = BARS.get(way)
-        figures = {
+        figures: dict[str, Figure] = {
             "seconds": median[way], "least": min(taken[way]), "most": max(taken[way]),
             "of vertical": median[way] / median["vertical"], "bar": str(bar or ""),
         }  # fmt: skip
-        yield Line(f"{data.name}: {way}", data.origin, median[way], median["vertical"], bar, sheet=SHEET, figures=figures)
+        told = f"{data.name}: {way}"
+        yield Line(told, data.origin, median[way], median["vertical"], bar, sheet=SHEET, figures=figures)

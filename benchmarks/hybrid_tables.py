@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +39,13 @@ class PaperTable:
 
     lines: Callable[[HybridSet, Request], Iterator[Line]]
     """Of one set."""
-    FULL: tuple[str, ...] = FULL
-    QUICK: tuple[str, ...] = QUICK
-    SETS: ClassVar[Mapping[str, HybridSet]] = SETS
+    full: tuple[str, ...] = FULL
+    quick: tuple[str, ...] = QUICK
 
     def run(self, request: Request) -> Iterator[Line]:
         """The lines of the sets asked for that this table has."""
         for name in request.sets:
-            if name in self.FULL:
+            if name in self.full:
                 yield from self.lines(SETS[name], request)
 
 
@@ -260,4 +259,4 @@ TABLES = {
     "table-10": PaperTable(merged_lines),
     "table-12": PaperTable(share_lines, ("adult-20",), ("adult-20",)),
 }
-"""Each a part of its own."""
+"""By the names of the benchmark's parts."""

@@ -17,10 +17,7 @@ class KeysAhead:
     def take(self, merging: Sequence[Merging], more: bool) -> SecretKey:
         """A key that merges at these distances; `more` says whether another will be needed, probably of this kind."""
         wanted, ready = list(merging), self._made
-        if ready is None or ready[0] != wanted:
-            secret = self._new(merging=wanted)
-        else:
-            secret = ready[1].result()
+        secret = ready[1].result() if ready is not None and ready[0] == wanted else self._new(merging=wanted)
         self._made = (wanted, self._begun(wanted)) if more else None
         return secret
 
