@@ -280,7 +280,7 @@ def as_json(requests: list[Request], rows: list[Row]) -> dict[str, Any]:
     """The whole run in the form kept in files."""
     settings = asdict(requests[0])
     settings |= settings.pop("settings")
-    settings["sketch"] = settings["sketch"] is not None
+    settings |= {name: settings[name] is not None for name in ("sketch", "keep")}
     settings["sets"] = list(dict.fromkeys(name for request in requests for name in request.sets))
     return {"machine": describe_machine(), "settings": settings, "rows": [row.as_json() for row in rows]}
 
