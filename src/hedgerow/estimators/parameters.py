@@ -1,22 +1,35 @@
 """From an estimator's parameters to those of its trees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hedgerow.agreement.active_parties import Bagged
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Vertical, check_federation
+from hedgerow.errors import ParameterError
 from hedgerow.estimators.inputs import seed_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.watched_metrics import check_name
 
 
-def check_choices(federation: Any, eval_metric: str | None) -> None:
-    """Refuse a federation or a metric that there is not, before anything is done."""
+def check_choices(federation: Any, eval_metrics: Sequence[str]) -> None:
+    """Refuse a federation or metrics that there are not, before anything is done."""
     if not isinstance(federation, Bagged):
         check_federation(federation)
-    check_name(eval_metric)
+    for name in eval_metrics:
+        check_name(name)
+    if federation is not None and len(eval_metrics) > 1:
+        raise ParameterError("A federation follows one metric, whose sums are opened after every round; name one.")
+
+
+def check_dp(dp: Any, federation: Any) -> None:
+    """Refuse what is not the option, and one that belongs elsewhere."""
+    if dp is not None and not isinstance(dp, DP):
+        raise ParameterError(f"dp must be DP(epsilon=...) or None; it is {dp!r}.")
+    if dp is not None and federation is not None:
+        raise ParameterError("With a federation, dp belongs into it, like Horizontal(dp=DP(epsilon=1)).")
 
 
 def tree_params(own: Mapping[str, Any], n_columns: int, average: bool, few_bits: int | None = None) -> TreeParams:
