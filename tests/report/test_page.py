@@ -23,7 +23,7 @@ from hedgerow.report.page.result import result
 from hedgerow.run.folder.kept_run import read_run
 from hedgerow.run.folder.phases import PHASE_OF, phases
 
-IN_ANY_PHASE = {"Done", "MaskedSums", "PlainSums"}
+IN_ANY_PHASE = {"Done", "MaskedSums", "PlainSums", "NoisedSums"}
 ALWAYS = {"result", "columns", "trees", "seen", "privacy", "traffic", "warnings", "lacking", "again"}
 
 
