@@ -156,6 +156,18 @@ def test_what_is_promised_of_differential_privacy_is_printed_whatever_it_says(ru
     assert "No differential privacy" not in said
 
 
+def test_epsilon_that_was_asked_for_and_is_not_promised_is_not_counted_on(runs, tmp_path):
+    shutil.copytree(runs["horizontal"], tmp_path / "run")
+    kept = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    plan = json.loads(kept["plan"])
+    plan["method"]["dp"] = {"epsilon": 3.25}
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({**kept, "plan": json.dumps(plan)}))
+    said = "".join(privacy(subject(tmp_path / "run")).parts)
+    assert "3.25" in said
+    assert "do not count on any epsilon" in said
+    assert "No differential privacy" not in said
+
+
 def test_a_vertical_run_tells_whose_each_cut_is(vertical):
     found = Page(vertical)
     assert "A letter and a colour say whose column a cut is of." in found.sections["trees"]
