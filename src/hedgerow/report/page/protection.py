@@ -26,8 +26,8 @@ NOT_COVERED = (
 )
 NO_PROMISE = "No differential privacy: nothing bounds what the trained model may tell of one row."
 ASKED_ONLY = (
-    "Differential privacy was asked for, as above, and no promise is kept here: as long as the run has not finished, or "
-    "where its folder lacks the promise, do not count on any epsilon."
+    "Differential privacy was asked for, as above, and no promise is kept here: as long as the run has not finished, "
+    "or where its folder lacks the promise, do not count on any epsilon."
 )
 SMALL = 12
 """Entries of a list of numbers that are shown one by one."""
