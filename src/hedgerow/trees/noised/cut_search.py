@@ -4,6 +4,7 @@ All prefixes of a level are disjoint, so that a row is counted once a column and
 noised count is well above the noise and it would fill half a bin.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class _Cells(NamedTuple):
 
 
 class NoisedSearch:
+    LIKELY = 1.0
     """Cuts of the numeric columns: ask and tell level after level, then take the cuts."""
 
     def __init__(self, schedule: Schedule, numeric: I64) -> None:
@@ -64,32 +66,56 @@ class NoisedSearch:
         if self.level == len(CUT_BITS):
             refine[:] = False
         self.open = _Cells(*(part[refine] for part in cells))
-        self.closed.append(_Cells(*(part[~refine] for part in cells)))
+        likely = ~refine & (rows > (CERTAIN if self.level == 1 else self.LIKELY) * self.sigma)
+        self.closed.append(_Cells(*(part[likely] for part in cells)))
 
     def cuts(self, n_columns: int) -> tuple[NDArray[np.float32], I64]:
         """All cuts, and where each column's begin: bins of equal mass, as far as the noise lets them be known."""
+        if not self.closed:
+            return np.empty(0, np.float32), np.zeros(n_columns + 1, np.int64)
         column, start, rows = (np.concatenate(part) for part in zip(*self.closed, strict=True))
         if self.schedule.terms.counts_nonzero:
             column, start, rows = self._with_zeros(column, start, rows)
-        seen = rows > self.sigma
-        column, start, rows = column[seen], start[seen], rows[seen]
         order = np.lexsort((start, column))
         column, start, rows = column[order], start[order], rows[order]
-        starts = np.searchsorted(column, np.arange(n_columns + 1))
-        known = starts, np.rint(rows * ROW_UNITS).astype(np.int64), np.zeros(len(rows), np.bool_)
-        cut = _native.cut_cells(known, self.schedule.max_bin)
-        return (
-            _native.key_values(start[cut].astype(np.uint32)),
-            np.concatenate([[0], np.cumsum(cut)])[starts].astype(np.int64),
-        )
+        ends = np.searchsorted(column, np.arange(n_columns + 1))
+        parts = [self._bins_of(start[a:b], rows[a:b]) for a, b in pairwise(ends.tolist())]
+        keys = np.concatenate(parts).astype(np.uint32)
+        return _native.key_values(keys), np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+
+    def _bins_of(self, start: I64, rows: F64) -> I64:
+        """The least keys of a column's bins but the first: each bin has its share of rows, and more than noise."""
+        least = CERTAIN * self.sigma
+        limit = max(_limit(rows, self.schedule.max_bin), least)
+        begins, mass = [], 0.0
+        for key, count in zip(start.tolist(), rows.tolist(), strict=True):
+            if mass >= limit or (count >= limit and mass >= least):
+                begins.append(key)
+                mass = 0.0
+            mass += count
+        if begins and mass < least:
+            begins.pop()
+        return np.array(begins, np.int64)
 
     def _with_zeros(self, column: I64, start: I64, rows: F64) -> tuple[I64, I64, F64]:
         """With a cell of its own for 0, which was not counted: what is missing to all rows."""
         start = np.where(start == ZERO_KEY, ZERO_KEY + 1, start)
-        seen = np.bincount(column, np.where(rows > self.sigma, rows, 0.0), int(column.max(initial=0)) + 1)
+        seen = np.bincount(column, rows, int(self.numeric.max(initial=0)) + 1)
         zeros = np.maximum(self.schedule.n_rows - seen[self.numeric], 1.0)
         return (
             np.concatenate([column, self.numeric]),
             np.concatenate([start, np.full(len(zeros), ZERO_KEY)]),
-            np.concatenate([rows, zeros + self.sigma]),
+            np.concatenate([rows, zeros]),
         )
+
+
+def _limit(rows: F64, n_bins: int) -> float:
+    """The share of a bin, where every cell with more than a share has a bin of its own."""
+    light, bins = float(rows.sum()), n_bins
+    while bins > 1:
+        heavy = rows[rows >= light / bins]
+        left = float(rows.sum() - heavy.sum()), n_bins - len(heavy)
+        if left == (light, bins) or left[1] < 1:
+            break
+        light, bins = left
+    return light / max(bins, 1)
