@@ -35,11 +35,12 @@ def root_words(targets: NDArray[np.float64]) -> I64:
 
 def root_mean(noised_words: I64) -> float:
     """The mean label, from 0 to 1, that such words with noise show."""
-    return float(np.clip(0.5 + noised_words[0] / max(2 * int(noised_words[1]), GRADIENT_UNITS), 0.001, 0.999))
+    halves = max(2 * int(noised_words[1]), GRADIENT_UNITS)
+    return float(np.clip(0.5 + noised_words[0] / halves, 0.001, 0.999))
 
 
 class NoisedRows:
-    """Rows around others, whose sums get noise here; or have it, as they come from parties that added it (no `draw`)."""
+    """Rows around others, whose sums get noise here, or have it from the parties they come from (no `draw`)."""
 
     counts_every, subtracts = False, False
 
@@ -120,4 +121,5 @@ class Settling:
         least = np.maximum(h, rule.leaves.variance**0.5 * heavy)
         noise = rule.leaves.variance * unit**2 / rule.n_trees**0.5
         known = least / (least + (noise + least) / (rule.prior**2 * (least + 1)))
-        return np.rint(np.stack([g * known * (h > 0), least / heavy], axis=1)).astype(np.int64)
+        drawn: I64 = np.rint(np.stack([g * known * (h > 0), least / heavy], axis=1)).astype(np.int64)
+        return drawn

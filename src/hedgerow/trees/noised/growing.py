@@ -24,7 +24,8 @@ from hedgerow.trees.params import TreeParams
 from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import Rules
 
-F32, I64 = NDArray[np.float32], NDArray[np.int64]
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
 
 
 class Start(NamedTuple):
@@ -95,7 +96,7 @@ class GreedyTrees:
     def own_rows(self, matrix: BinMatrix, labels: F32, start: Start, threads: int) -> ClippedRows:
         """Rows of one table; labels beyond the declared range count as its nearer end."""
         terms = self.schedule.terms
-        within = labels if terms.label_range is None else np.clip(labels, *np.float32(terms.label_range))
+        within = labels if terms.label_range is None else np.clip(labels, *terms.label_range)
         settings = RoundSettings.of(start.params, start.loss, self.clip.scales, start.base)
         sample = _sample(matrix, within.astype(np.float32, copy=False), start)
         return ClippedRows(sample, settings, threads, self.clip.units, untold_sums(start.grid, terms), clip_jointly)
