@@ -1,6 +1,6 @@
 """Greedy noised trees of one table: first what is fixed before the trees, then the trees, all of it from releases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from hedgerow.trees.noised.fit import noised_grid
 from hedgerow.trees.noised.greedy import Draw, root_mean, root_words
 from hedgerow.trees.noised.greedy_rule import Chosen, GreedySchedule, greedy_schedule
 from hedgerow.trees.noised.growing import GreedyTrees, Start, boost_noised
-from hedgerow.trees.noised.rule import ROW_UNITS, Opening, opening
+from hedgerow.trees.noised.rule import ROW_UNITS, Opening, Terms, opening
 from hedgerow.trees.noised.sums import OwnSums
 from hedgerow.trees.params import TreeParams
 
@@ -28,6 +28,10 @@ class GreedyFit:
     forest: Forest
     start: Start
     schedule: GreedySchedule
+
+
+Rule = Callable[[Terms, float, Chosen], GreedySchedule]
+"""What follows from the terms, the noised number of rows and what the user set."""
 
 
 class NoisedOpening:
@@ -54,10 +58,11 @@ def fit_greedy(
     n_categories: I64,
     draw: Draw,
     callbacks: Sequence[Callback] = (),
+    rule: Rule = greedy_schedule,
 ) -> GreedyFit:
     """Grow the forest of a table; `n_categories` is 0 for a numeric column."""
     releases = NoisedOpening(own, opening(own.terms), draw)
-    schedule = greedy_schedule(own.terms, float(releases.rows()[0]) / ROW_UNITS, chosen)
+    schedule = rule(own.terms, float(releases.rows()[0]) / ROW_UNITS, chosen)
     grid = noised_grid(releases, schedule.before, n_categories)
     own.begin(grid, schedule.before, params.random_state)
     trees, words = GreedyTrees(schedule), None
