@@ -342,6 +342,12 @@ POLICY = {
     "this party's splits; the active party computes it, which alone has the leaf values",
     "least_own_cuts": "least number of this party's own splits in a model of which encrypted scores are asked for",
     "least_own_trees": "least number of trees that have such splits",
+    "most_epsilon": "what all runs together may tell of a row (or a person) of this owner, as an epsilon of "
+    "differential privacy; runs that promise none are refused, and so is one that would exceed it together with those "
+    "before. Without it nothing is refused, and runs are counted all the same",
+    "most_delta": "the delta at which `most_epsilon` holds, and the most that a run may promise",
+    "epsilon_budget": "name of the budget in which runs with this policy are counted, for tables that share no row "
+    "with other tables of this owner; all runs without a name share one budget",
     "openers": "parties that may decrypt the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import MissingExtra, ParameterError, PrivacyError
 from hedgerow.privacy import accountant
-from hedgerow.privacy.accountant import Release, Spent, calibrated, spent
+from hedgerow.privacy.accountant import Release, Spent, calibrated, mu_of_budget, mu_of_releases, spent, whole
 from hedgerow.privacy.gaussian import epsilon_of, mu_of
 
 UNITS = 2**24
@@ -90,15 +90,16 @@ def test_a_release_without_noise_has_no_epsilon():
         spent([gaussian(5), Release("row counts", "none", 1, 0)], 1e-6)
 
 
-@pytest.mark.parametrize("mechanism", ["sampled gaussian", "poisson gaussian", "amplified", "shuffled laplace"])
+@pytest.mark.parametrize("mechanism", ["sampled gaussian", "poisson gaussian", "amplified", "Shuffled laplace"])
 def test_sampling_by_a_public_hash_claims_no_amplification(mechanism):
     with pytest.raises(PrivacyError, match=r"counts on sampling .* nothing is gained by it"):
         spent([replace(gaussian(5), mechanism=mechanism)], 1e-6)
 
 
-def test_noise_that_is_not_known_is_refused():
-    with pytest.raises(PrivacyError, match="does not know the noise of the release 'sums', 'uniform'"):
-        spent([replace(gaussian(5), mechanism="uniform")], 1e-6)
+@pytest.mark.parametrize("mechanism", ["uniform", "Laplace", ""])
+def test_noise_that_is_not_known_is_refused(mechanism):
+    with pytest.raises(PrivacyError, match=f"does not know the noise of the release 'sums', '{mechanism}'"):
+        spent([replace(gaussian(5), mechanism=mechanism)], 1e-6)
 
 
 WRONG = [{"times": 0}, {"times": 1.5}, {"times": True}, {"sensitivity": 0}, {"sensitivity": -1}, {"scale": math.nan}]
@@ -174,6 +175,31 @@ def test_the_noise_that_is_calibrated_costs_at_most_the_epsilon_and_nearly_all_o
     assert found > epsilon * 0.995
     assert mu <= mu_of(epsilon, 1e-6)
     assert (mu * 2**30).is_integer()
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 1, 5])
+def test_gaussians_that_are_planned_one_after_the_other_cost_at_most_the_budget(epsilon):
+    """Whatever shares of the square of mu they take, with variances in whole units and four more."""
+    mu, rng = mu_of_budget(epsilon, 1e-6), np.random.default_rng(3)
+    assert mu == pytest.approx(mu_of(epsilon, 1e-6), rel=1e-6)
+    for shares in rng.dirichlet(np.ones(5), 3):
+        releases = [
+            Release("sums", "gaussian", 16, math.sqrt(math.ceil(256 * n / (share * mu**2)) + 4), n)
+            for share, n in zip(shares, (1, 2, 20, 100, 3), strict=True)
+        ]
+        assert mu_of_releases(releases) <= mu * (1 + 1e-12)
+        assert spent(releases, 1e-6).epsilon <= epsilon
+    assert spent([whole(mu)], 1e-6).epsilon <= epsilon
+
+
+def test_one_event_for_all_gaussians_is_what_the_library_composes_of_single_ones():
+    import dp_accounting as dp
+
+    for theirs, name in ((dp.pld.PLDAccountant(), "epsilon"), (dp.rdp.RdpAccountant(), "rdp_epsilon")):
+        events = [dp.GaussianDpEvent(7), dp.SelfComposedDpEvent(dp.GaussianDpEvent(20), 30), dp.LaplaceDpEvent(6)]
+        theirs.compose(dp.ComposedDpEvent(events))
+        found = getattr(spent([gaussian(7), gaussian(20, 30), laplace(6)], 1e-6), name)
+        assert found == pytest.approx(theirs.get_epsilon(1e-6), abs=1e-5)
 
 
 def test_a_schedule_that_cannot_be_calibrated_is_refused():

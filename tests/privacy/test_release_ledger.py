@@ -109,6 +109,34 @@ def test_a_key_is_the_same_release_only_with_the_same_request_noise_and_draw():
     assert not one.again("counts 1", COUNTS, b"a request", "a draw")
 
 
+def test_what_is_planned_later_must_fit_into_the_budget_too():
+    one = Ledger(BUDGET, PLANNED_RELEASES[:1], more_to_come=True)
+    with pytest.raises(PrivacyError, match="is not among those that the run has planned"):
+        one.release("tree 0", TREE)
+    one.plan(PLANNED_RELEASES[1:])
+    make_all(one)
+    with pytest.raises(PrivacyError, match="planned would cost"):
+        one.plan([TREE])
+    with pytest.raises(PrivacyError, match="once more"):
+        one.release("tree 7", TREE)
+
+
+def test_what_is_planned_otherwise_after_a_restart_is_added_to_what_was_made():
+    log = MemoryLog()
+    one = Ledger(BUDGET, PLANNED_RELEASES[:1], log, more_to_come=True)
+    one.plan(PLANNED_RELEASES[1:])
+    make_all(one)
+    later = Ledger(BUDGET, PLANNED_RELEASES[:1], log, more_to_come=True)
+    with pytest.raises(PrivacyError, match="planned would cost"):
+        later.plan([replace(TREE, scale=TREE.scale * 1.01, times=4)])
+    later.plan(PLANNED_RELEASES[1:])
+
+
+def test_only_gaussian_noise_may_be_planned_later():
+    with pytest.raises(PrivacyError, match="must have Gaussian noise"):
+        Ledger(BUDGET, [], more_to_come=True).plan([Release("sums", "laplace", 1, 1000)])
+
+
 # Words that are kept
 
 
@@ -377,6 +405,19 @@ def test_a_run_is_entered_with_all_that_it_plans_until_it_is_over():
     one.release("counts 0", COUNTS)
     one.finish()
     assert runs_in(log)[one.id].releases == Counter({COUNTS: 1})
+
+
+def test_a_run_that_plans_later_enters_all_of_its_budget():
+    log, limit = MemoryLog(), LifetimeLimit(epsilon=1)
+    one = Ledger(BUDGET, PLANNED_RELEASES[:1], MemoryLog(), "a run", OwnerBudget(log, limit), more_to_come=True)
+    assert total_of(list(runs_in(log).values()), DELTA).epsilon == pytest.approx(1, rel=1e-6)
+    with pytest.raises(PolicyError, match="over 2 runs"):
+        Ledger(Budget(0.1, DELTA), [], MemoryLog(), "another", OwnerBudget(log, limit), more_to_come=True)
+    one.plan(PLANNED_RELEASES[1:])
+    make_all(one)
+    one.finish()
+    assert sum(runs_in(log)[one.id].releases.values()) == 6
+    assert total_of(list(runs_in(log).values()), DELTA).epsilon <= 1
 
 
 def test_a_run_that_is_resumed_is_the_same_run():

@@ -1,6 +1,6 @@
 """How much a trained model may tell of one row: the options of differential privacy, as a plan carries them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -92,6 +92,16 @@ class DP(msgspec.Struct, frozen=True):
                 "Differential privacy between real parties needs the classes declared, because a rare one would tell "
                 "of a single row; name them, like classes = [0, 1]."
             )
+
+
+def checked_way(dp: DP, known: Collection[PrivateMethod]) -> PrivateMethod:
+    """The way to grow trees, if it is among those that there are here."""
+    if dp.method not in known:
+        raise ParameterError(
+            f"Differential privacy by {dp.method!r} trees is not available for several parties yet; use "
+            f"{', '.join(known)}."
+        )
+    return dp.method
 
 
 def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:

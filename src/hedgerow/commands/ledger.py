@@ -8,10 +8,13 @@ import typer
 from hedgerow.agreement.policy import AnswerLimits, Policy
 from hedgerow.commands.print_tables import note, print_grid
 from hedgerow.errors import RunError
+from hedgerow.privacy.lifetime import budgets_in, total_of
+from hedgerow.privacy.promise import at_most
 from hedgerow.protocols.session.answer_ledger import AnswerLedger, AnswerTotals, answers_beside
 from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.folder.ledger_file import existing_log
+from hedgerow.storage.audit import AuditLog
 from hedgerow.storage.shared_records import is_shared_records
 
 File = Annotated[Path, typer.Argument(help="A ledger, or the audit log of a run.", show_default=False)]
@@ -31,27 +34,46 @@ Days = Annotated[
 def show(file: File, one: Id = None, policy: Rules = None) -> None:
     """Show how often wrong hashes of rows were heard, rows of each model predicted, and answers about ids given.
 
-    A ledger of answers beside the ledger, or named itself, is shown too; its ids are hashes, which nothing turns back.
+    What runs with differential privacy tell of a row together is shown as well. A ledger of answers beside the ledger,
+    or named itself, is shown too; its ids are hashes, which nothing turns back.
     """
-    limits = (Policy() if policy is None else read_policy(policy)).answer_limits
+    rules = Policy() if policy is None else read_policy(policy)
+    limits = rules.answer_limits
     answers = file if is_shared_records(file) else answers_beside(file)
     if one is not None and not answers.exists():
         raise RunError(f"There is no ledger of answers {answers}; name the one beside the owner's key.")
     if one is None and answers != file:
-        _show_log(file)
+        _show_log(file, rules)
     if answers.exists():
         ledger = AnswerLedger(answers, limits)
         _show_answers(ledger) if one is None else _show_id(ledger, one)
         ledger.close()
 
 
-def _show_log(file: Path) -> None:
+def _show_log(file: Path, rules: Policy) -> None:
     log = existing_log(file)
     ledger = Ledger(log)
     rows = [["wrong hashes of rows", "", f"{ledger.wrong} of {MOST_WRONG}"]]
     rows += [["rows predicted", model, f"{n:,}"] for model, n in ledger.predicted.items()]
     print_grid(["counted", "model", "number"], rows, n_names=2)
+    _show_releases(log, rules)
     log.close()
+
+
+def _show_releases(log: AuditLog, rules: Policy) -> None:
+    """What the runs of each budget tell of a row together."""
+    limit, budgets = rules.lifetime, budgets_in(log)
+    if not budgets:
+        return
+    rows = []
+    for name, runs in budgets.items():
+        found = total_of(runs, limit.delta)
+        most = f" of {limit.epsilon:g}" if limit.epsilon is not None and name == limit.budget else ""
+        rows.append([name or "(all runs without a name)", found.unit, f"{found.runs:,}", f"{found.open_runs:,}",
+                     f"{at_most(found.epsilon)}{most}"])  # fmt: skip
+    print_grid(["budget", "unit", "runs", "not over", "epsilon"], rows, n_names=2)
+    note(f"The epsilon is at a delta of {limit.delta:g}, of all runs together; a run that is not over counts with all "
+         "it has planned, since it could be resumed.")  # fmt: skip
 
 
 def _show_answers(ledger: AnswerLedger) -> None:

@@ -31,8 +31,8 @@ ROUNDED_VARIANCE = 4
 ROUNDED_SHIFT = 2
 """Units: discrete Laplace noise is no better to tell apart than continuous with a sensitivity larger by so much."""
 _SAMPLED = ("sampl", "poisson", "amplif", "shuffl")
-_STEPS = 2**30
-"""To fractions of this size mu is rounded down, so that every machine finds the same."""
+_STEPS, _WHOLE = 2**30, 2.0**20
+"""To fractions of this size mu is rounded down, so that every machine finds the same; units of a row."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Spent:
 def spent(releases: Sequence[Release], delta: float, unit: str = "row", neighbours: str = "add or remove one") -> Spent:
     """What these releases cost together at this delta; refuses those without noise, or with noise it does not know."""
     check_delta(delta)
-    parts: Counter[tuple[str, float]] = Counter()
+    laplaces: Counter[float] = Counter()
     for release in releases:
-        parts[release.mechanism, _multiplier(release)] += release.times
-    epsilon, rdp = _composed(frozenset(parts.items()), delta)
+        if release.mechanism == "laplace":
+            laplaces[_multiplier(release)] += release.times
+    epsilon, rdp = _composed(mu_of_releases(releases), frozenset(laplaces.items()), delta)
     if not math.isfinite(epsilon):
         raise PrivacyError(
             f"The accountant finds no epsilon for these releases at a delta of {delta:g}; use more noise or a larger "
@@ -80,22 +81,43 @@ def spent(releases: Sequence[Release], delta: float, unit: str = "row", neighbou
     return Spent(epsilon, delta, rdp, unit, neighbours, f"PLD accountant {LIBRARY}", _version(), tuple(releases))
 
 
+def mu_of_releases(releases: Sequence[Release]) -> float:
+    """The mu of all releases with Gaussian noise together, whose squares add up; 0 if there are none."""
+    squares = [r.times / _multiplier(r) ** 2 for r in releases if r.mechanism != "laplace"]
+    return math.sqrt(math.fsum(squares))
+
+
 def calibrated(schedule: Callable[[float], Sequence[Release]], epsilon: float, delta: float) -> float:
     """The mu whose schedule of releases costs at most this epsilon: the closed form's, made smaller until it does.
 
-    It is rounded down to 2^-30, so that all parties find the same.
+    It is rounded down, so that all parties find the same.
     """
     check_target(epsilon, delta)
-    most = mu = math.floor(mu_of(epsilon, delta) * _STEPS) / _STEPS
+    most = mu = _rounded(mu_of(epsilon, delta))
     for _ in range(20):
-        if mu <= 0:
-            break
         found = spent(schedule(mu), delta).epsilon
         if found <= epsilon:
             return mu
-        smaller = mu * max(most / mu_of(found, delta), 0.5) * (1 - 1e-6)
-        mu = math.floor(smaller * _STEPS) / _STEPS
+        mu = _rounded(mu * max(most / mu_of(found, delta), 0.5) * (1 - 1e-6))
     raise PrivacyError(f"No noise was found with which the releases cost at most an epsilon of {epsilon:g}.")
+
+
+@cache
+def mu_of_budget(epsilon: float, delta: float) -> float:
+    """The mu that Gaussian releases may have together, whenever they are planned: `mu_of_releases` at most this."""
+    return _rounded(calibrated(lambda mu: [whole(mu)], epsilon, delta))
+
+
+def whole(mu: float) -> Release:
+    """One release that costs what all of a run may cost together."""
+    return Release("a whole run", "gaussian", _WHOLE, math.sqrt((_WHOLE / mu) ** 2 + ROUNDED_VARIANCE))
+
+
+def _rounded(mu: float) -> float:
+    rounded = (math.floor(mu * _STEPS) - 1) / _STEPS
+    if rounded <= 0:
+        raise PrivacyError("The noise that so small an epsilon needs cannot be computed; choose a larger one.")
+    return rounded
 
 
 def _multiplier(release: Release) -> float:
@@ -108,8 +130,8 @@ def _multiplier(release: Release) -> float:
 
 def _check(release: Release) -> None:
     """Refuse a release of which nothing can be promised."""
-    what, mechanism = release.what, str(release.mechanism).lower()
-    if any(word in mechanism for word in _SAMPLED):
+    what, mechanism = release.what, release.mechanism
+    if any(word in mechanism.lower() for word in _SAMPLED):
         raise PrivacyError(
             f"The release {what!r} counts on sampling ({mechanism!r}), but whoever knows the seed knows which rows "
             "were drawn, so nothing is gained by it; account for it as for all rows."
@@ -132,13 +154,17 @@ def _check(release: Release) -> None:
 
 
 @cache
-def _composed(parts: frozenset[tuple[tuple[str, float], int]], delta: float) -> tuple[float, float]:
-    """The epsilon of so many releases each, by PLD and by RDP; remembered, because many releases take long."""
-    if not parts:
+def _composed(mu: float, laplaces: frozenset[tuple[float, int]], delta: float) -> tuple[float, float]:
+    """The epsilon by PLD and by RDP; remembered, because many releases take long.
+
+    All Gaussian releases are one event, exactly: their privacy losses are normal, and so is the sum.
+    """
+    if not mu and not laplaces:
         return 0.0, 0.0
     dp = _library()
-    kinds = {"gaussian": dp.GaussianDpEvent, "laplace": dp.LaplaceDpEvent}
-    events = [dp.SelfComposedDpEvent(kinds[kind](noise), times) for (kind, noise), times in sorted(parts)]
+    events = [dp.SelfComposedDpEvent(dp.LaplaceDpEvent(noise), times) for noise, times in sorted(laplaces)]
+    if mu:
+        events.append(dp.GaussianDpEvent(1 / mu))
     found = []
     for accountant in (dp.pld.PLDAccountant(), dp.rdp.RdpAccountant()):
         accountant.compose(dp.ComposedDpEvent(events))

@@ -10,7 +10,6 @@ mu = D / sigma, and any number of such releases is again, with the root of the s
 import math
 from collections.abc import Callable
 
-from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 from hedgerow.errors import ParameterError
@@ -18,16 +17,13 @@ from hedgerow.errors import ParameterError
 LEAST_DELTA = 1e-15
 """Below it, numbers of 64 bits tell nothing reliable."""
 _CLOSE = 1e-14
-"""How close to each other the two ends of an interval are, relative to them, when a root is found."""
+"""Relative to them, how close to each other the two ends of an interval are when a root is found."""
 
 
 def mu_of(epsilon: float, delta: float) -> float:
     """The most mu that is (epsilon, delta)-private; rounded down."""
     check_target(epsilon, delta)
-    mu = _root(lambda mu: delta_of(epsilon, mu) - delta, 1.0)
-    while delta_of(epsilon, mu) > delta:
-        mu *= 1 - 1e-13
-    return mu
+    return _turn(lambda mu: delta_of(epsilon, mu) > delta)[0]
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -37,10 +33,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     check_delta(delta)
     if delta_of(0.0, mu) <= delta:
         return 0.0
-    epsilon = _root(lambda epsilon: delta - delta_of(epsilon, mu), 1.0)
-    while delta_of(epsilon, mu) > delta:
-        epsilon *= 1 + 1e-13
-    return epsilon
+    return _turn(lambda epsilon: delta_of(epsilon, mu) <= delta)[1]
 
 
 def delta_of(epsilon: float, mu: float) -> float:
@@ -63,11 +56,14 @@ def check_delta(delta: float) -> None:
         raise ParameterError(f"delta must be a number from {LEAST_DELTA:g} to less than 1; it is {delta!r}.")
 
 
-def _root(rising: Callable[[float], float], start: float) -> float:
-    """Where a rising function of a positive number is 0."""
-    low = high = start
-    while rising(low) > 0:
+def _turn(is_beyond: Callable[[float], bool]) -> tuple[float, float]:
+    """The positive number from which on this holds, from below and from above."""
+    low = high = 1.0
+    while is_beyond(low):
         low /= 2
-    while rising(high) < 0:
+    while not is_beyond(high):
         high *= 2
-    return low if low == high else float(brentq(rising, low, high, xtol=low * _CLOSE, rtol=_CLOSE))
+    while high - low > low * _CLOSE:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_beyond(middle) else (middle, high)
+    return low, high

@@ -16,11 +16,12 @@ from typing import Any, Protocol
 import msgspec
 
 from hedgerow.errors import PrivacyError, RunError
-from hedgerow.privacy.accountant import Release, Spent, spent
+from hedgerow.privacy.accountant import Release, Spent, mu_of_budget, spent, whole
 from hedgerow.storage.audit import AuditLog
 
 BEGUN, RELEASED = "releases begun", "noised release"
 """The events in the log."""
+PLAN = "The releases that are planned would cost"
 
 
 class Log(Protocol):
@@ -60,7 +61,11 @@ class Lifetime(Protocol):
 
 
 class Ledger:
-    """What a run releases, in its log or (without one) in memory."""
+    """What a run releases, in its log or (without one) in memory.
+
+    What is planned is known at the beginning, or (`more_to_come`) in part, and then the owner's count over all runs is
+    entered with all of the budget.
+    """
 
     def __init__(
         self,
@@ -69,6 +74,8 @@ class Ledger:
         log: Log | None = None,
         run: str = "",
         lifetime: Lifetime | None = None,
+        *,
+        more_to_come: bool = False,
     ) -> None:
         self.budget, self.run, self.lifetime = budget, run, lifetime
         self.log: Log = AuditLog(None, "", "") if log is None else log
@@ -81,13 +88,14 @@ class Ledger:
         for line in self.log.lines():
             if line.get("run") == run:
                 self._recall(line)
-        self._check(self._made | self.planned, "The releases that are planned would cost")
+        self._check(self._made | self.planned, PLAN)
         if not self.id:
             self.id = secrets.token_hex(16)
             self.log.note(BEGUN, run=run, id=self.id)
             self.log.sync()
         if lifetime is not None:
-            lifetime.begin(self.id, budget.unit, listed(self._made | self.planned))
+            all_of_it = [whole(mu_of_budget(budget.epsilon, budget.delta))] if more_to_come else planned
+            lifetime.begin(self.id, budget.unit, all_of_it)
 
     def _recall(self, line: dict[str, Any]) -> None:
         """What a process before this one wrote down."""
@@ -99,6 +107,18 @@ class Ledger:
     def _count(self, key: str, release: Release, told: str, draw: str) -> None:
         self._last[key] = (release, told, draw)
         self._made[replace(release, times=1)] += release.times
+
+    def plan(self, releases: Sequence[Release]) -> None:
+        """Plan more, where noise depends on what was released before; refused beyond the budget, as at the beginning.
+
+        Only with Gaussian noise, for which it costs nothing to choose later how the squares of mu are shared out, as
+        long as their sum is bounded beforehand.
+        """
+        if any(release.mechanism != "gaussian" for release in releases):
+            raise PrivacyError("Releases that are planned during a run must have Gaussian noise; plan others before.")
+        planned = self.planned + counted(releases)
+        self._check(self._made | planned, PLAN)
+        self.planned = planned
 
     def has(self, key: str) -> bool:
         """Whether anything of this key was released."""

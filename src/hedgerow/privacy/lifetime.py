@@ -12,7 +12,7 @@ Sees in the clear.  Kinds of sums and their noise, as plans say them, and an id 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hedgerow.errors import PolicyError
 from hedgerow.privacy.accountant import Release, spent
@@ -67,11 +67,14 @@ class OwnerBudget:
         Refused in one sentence if all runs together would cost more than the owner allows.
         """
         before = runs_in(self.log)
-        known, entered = before.get(run), RunCost(self.limit.budget, unit, counted(releases), is_open=True)
+        known = before.get(run)
+        entered = RunCost(self.limit.budget, unit, counted(releases), is_open=True)
+        if known is not None:  # resumed: it has entered what it may make, and perhaps more
+            entered = replace(entered, releases=known.releases | entered.releases)
         self._check({**before, run: entered})
         if known == entered:
             return
-        self._note(PLANNED, run, releases, unit)
+        self._note(PLANNED, run, listed(entered.releases), unit)
         try:
             self._check(runs_in(self.log))  # another process of this owner may have begun a run meanwhile
         except PolicyError:

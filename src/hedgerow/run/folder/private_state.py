@@ -22,7 +22,7 @@ from hedgerow.storage.append_only import appended, records_of
 from hedgerow.storage.atomic import write_whole
 from hedgerow.trees.splits import Cuts, Nodes
 
-SCORES, CUTS, LEARNT, COMMON = "scores", "cuts", "learnt", "common"
+SCORES, CUTS, LEARNT, COMMON, NOISED = "scores", "cuts", "learnt", "common", "noised"
 PRIVATE = 0o600
 
 

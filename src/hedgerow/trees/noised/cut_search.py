@@ -15,9 +15,11 @@ from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised.rule import CUT_BITS, ROW_UNITS, Schedule
 from hedgerow.trees.noised.sums import ZERO_KEY
 
-I64, F64 = NDArray[np.int64], NDArray[np.float64]
-CERTAIN = 3.0
-"""Standard deviations of the noise above which a prefix is taken to have rows."""
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+CERTAIN, LIKELY, LEAST_BIN = 3.0, 2.0, 1.0
+"""Standard deviations of the noise: a prefix with more rows may be refined, one of the first level is taken to have
+rows at all, a bin is worth a cut."""
 
 
 class _Cells(NamedTuple):
@@ -27,9 +29,11 @@ class _Cells(NamedTuple):
     start: I64
     rows: F64
 
+    def at(self, which: NDArray[np.bool_]) -> "_Cells":
+        return _Cells(self.column[which], self.start[which], self.rows[which])
+
 
 class NoisedSearch:
-    LIKELY = 1.0
     """Cuts of the numeric columns: ask and tell level after level, then take the cuts."""
 
     def __init__(self, schedule: Schedule, numeric: I64) -> None:
@@ -59,15 +63,13 @@ class NoisedSearch:
         rows = noised / ROW_UNITS
         self.bits_left -= CUT_BITS[self.level]
         self.level += 1
-        cells = _Cells(
-            asked.column.astype(np.int64), asked.prefix.astype(np.int64) << int(asked.shift[0]), rows
-        )
+        cells = _Cells(asked.column.astype(np.int64), asked.prefix.astype(np.int64) << int(asked.shift[0]), rows)
         refine = rows > max(CERTAIN * self.sigma, self.schedule.n_rows / (2 * self.schedule.max_bin))
         if self.level == len(CUT_BITS):
             refine[:] = False
-        self.open = _Cells(*(part[refine] for part in cells))
-        likely = ~refine & (rows > (CERTAIN if self.level == 1 else self.LIKELY) * self.sigma)
-        self.closed.append(_Cells(*(part[likely] for part in cells)))
+        self.open = cells.at(refine)
+        likely = ~refine & (rows > (LIKELY * self.sigma if self.level == 1 else 0.0))
+        self.closed.append(cells.at(likely))
 
     def cuts(self, n_columns: int) -> tuple[NDArray[np.float32], I64]:
         """All cuts, and where each column's begin: bins of equal mass, as far as the noise lets them be known."""
@@ -85,7 +87,7 @@ class NoisedSearch:
 
     def _bins_of(self, start: I64, rows: F64) -> I64:
         """The least keys of a column's bins but the first: each bin has its share of rows, and more than noise."""
-        least = CERTAIN * self.sigma
+        least = LEAST_BIN * self.sigma
         limit = max(_limit(rows, self.schedule.max_bin), least)
         begins, mass = [], 0.0
         for key, count in zip(start.tolist(), rows.tolist(), strict=True):

@@ -12,11 +12,12 @@ from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.noised.additive import AdditiveRounds, Iterate
 from hedgerow.trees.noised.cut_search import NoisedSearch
-from hedgerow.trees.noised.forests import Scale, additive_forest, drawn_forest
-from hedgerow.trees.noised.random_trees import leaf_values
-from hedgerow.trees.noised.rule import ROW_UNITS, Schedule, Terms, schedule
+from hedgerow.trees.noised.forests import Scale, additive_forest, drawn_forest, with_bases
+from hedgerow.trees.noised.random_trees import first_values, leaf_values
+from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, Schedule, Terms, require, schedule
 
-F32, I64 = NDArray[np.float32], NDArray[np.int64]
+F32 = NDArray[np.float32]
+I64 = NDArray[np.int64]
 
 
 class Opened(Protocol):
@@ -76,13 +77,26 @@ def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int, rule: Ru
         start = rounds.averaged()
         forests.append(additive_forest(grid, start, rounds.rows, scale))
     if plan.trees is not None:
-        releases.restart(*start.told)
-        values = np.empty(0, np.float32)
-        for round_ in range(plan.trees.rounds):
-            words = releases.leaves(round_, values)
-            values, covers = leaf_values(plan, words)
-            forests.append(drawn_forest(grid, seed, round_, values, covers, scale))
+        start, forest = _random_trees(releases, plan, grid, seed, start)
+        forests.append(forest)
     return Fitted(scale.base(start), join(forests), grid, plan)
+
+
+def _random_trees(releases: Releases, plan: Schedule, grid: Grid, seed: int, start: Iterate) -> tuple[Iterate, Forest]:
+    """Drawn trees from these scores on; where there was nothing before, the first one's sums tell the first score."""
+    releases.restart(*start.told)
+    scale, forests, values = Scale.of(plan.terms), [], np.empty(0, np.float32)
+    for round_ in range(require(plan.trees).rounds):
+        words = releases.leaves(round_, values)
+        if round_ == 0 and plan.additive is None:
+            values = first_values(plan, words)
+            start = Iterate(start.base + values[::N_LEAVES], start.values)
+            continue
+        values, covers = leaf_values(plan, words)
+        forests.append(drawn_forest(grid, seed, round_, values, covers, scale))
+    if plan.additive is None:
+        forests[0] = with_bases(forests[0], start)
+    return start, join(forests)
 
 
 def noised_grid(releases: Opened, plan: Schedule, n_categories: I64) -> Grid:

@@ -14,10 +14,11 @@ from hedgerow.trees.bins import Grid
 from hedgerow.trees.drawn_cuts import N_BINS
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.noised.additive import Iterate
-from hedgerow.trees.noised.public_trees import N_CUTS, drawn
+from hedgerow.trees.noised.public_trees import CHILDREN, drawn
 from hedgerow.trees.noised.rule import N_LEAVES, Terms
 
-F32, F64 = NDArray[np.float32], NDArray[np.float64]
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 LEAST_COVER = 1e-3
 
 
@@ -40,22 +41,24 @@ class Scale:
 
 
 def additive_forest(grid: Grid, start: Iterate, rows: F64, scale: Scale) -> Forest:
-    """One tree a column (and score); a column of which nothing is known but one value has none."""
+    """One tree a column (and score)."""
     trees = []
     for column in range(grid.n_columns):
         at = slice(int(grid.offsets[column]), int(grid.offsets[column + 1]))
         covers = np.maximum(rows[at], LEAST_COVER)
-        for values in start.values[:, at]:
-            trees.append(_one_column(grid, column, values * scale.span, covers))
-    if len(start.base) > 1:
-        trees[: len(start.base)] = [_moved(tree, b) for tree, b in zip(trees, start.base, strict=False)]
-    return join(trees)
+        trees += [_one_column(grid, column, values * scale.span, covers) for values in start.values[:, at]]
+    return with_bases(join(trees), start)
 
 
-def _moved(tree: Forest, by: float) -> Forest:
-    """With a number added to every leaf."""
-    values = np.where(tree.columns < 0, tree.values + np.float32(by), 0).astype(np.float32)
-    return replace(tree, values=values)
+def with_bases(forest: Forest, start: Iterate) -> Forest:
+    """With the first scores of several classes in the leaves of their first trees; a single one is the model's."""
+    if len(start.base) == 1:
+        return forest
+    values = forest.values.copy()
+    for base, first, end in zip(start.base, forest.roots, forest.roots[1:], strict=False):
+        leaves = forest.columns[first:end] < 0
+        values[first:end][leaves] += np.float32(base)
+    return replace(forest, values=values)
 
 
 def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
@@ -90,11 +93,10 @@ def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
 def drawn_forest(grid: Grid, seed: int, round_: int, values: F32, covers: F64, scale: Scale) -> Forest:
     """The round's drawn tree, once for each score."""
     places = drawn(grid, seed, round_).places
-    heap = np.arange(N_CUTS + N_LEAVES)
     trees = [
         _tree(
             grid,
-            children=np.where(heap < N_CUTS, 2 * heap + 1, -1).astype(np.int32),
+            children=CHILDREN,
             columns=places.column,
             bins_=places.bin,
             missing_left=places.missing_left,

@@ -4,17 +4,21 @@ A drawn tree is full: a node is cut whether any row reaches it or not, so the st
 Nodes are numbered as in a heap, the leaves of the last level from left to right.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.trees.bins import Grid
-from hedgerow.trees.drawn_cuts import N_BINS, OpenBins, OwnDraws, Places
+from hedgerow import _native
+from hedgerow.trees.bins import BinMatrix, Grid
+from hedgerow.trees.drawn_cuts import OpenBins, OwnDraws, Places
 from hedgerow.trees.noised.rule import DEPTH, N_LEAVES
 from hedgerow.trees.splits import Nodes
 
 N_CUTS = N_LEAVES - 1
+HEAP = np.arange(N_CUTS + N_LEAVES)
+CHILDREN = np.where(HEAP < N_CUTS, 2 * HEAP + 1, -1).astype(np.int32)
+"""Left children; right ones stand behind them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,26 +27,27 @@ class PublicTree:
 
     places: Places
 
-    def leaves_of(self, by_column: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The leaf of each row, from the rows' bins (columns x rows)."""
-        sets = self.places.left_bins
-        left = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
-        every = np.arange(by_column.shape[1])
-        place = np.zeros(by_column.shape[1], np.int64)
-        for _ in range(DEPTH):
-            goes_left = left[place, by_column[self.places.column[place], every]]
-            place = 2 * place + np.where(goes_left, 1, 2)
-        return (place - N_CUTS).astype(np.uint8)
+    def leaves_of(self, matrix: BinMatrix, threads: int) -> NDArray[np.int32]:
+        """The leaf of each row, from 0 on."""
+        columns = np.full(len(HEAP), -1, np.int32)
+        columns[:N_CUTS] = self.places.column
+        sets = np.zeros((len(HEAP), 4), np.uint64)
+        sets[:N_CUTS] = self.places.left_bins
+        return _native.leaf_numbers(matrix, columns, CHILDREN, sets, threads) - np.int32(N_CUTS)
 
 
 def drawn(grid: Grid, seed: int, round_: int) -> PublicTree:
     """The tree of a round."""
     own = OwnDraws.of(grid, seed)
+    several = grid.n_values > 1
+    if several.any():  # else a column with a single value would be cut from what is missing
+        own = replace(own, has_missing=own.has_missing & several)
     open_, levels = OpenBins(own), []
     for depth in range(DEPTH):
         node = np.arange((1 << depth) - 1, (2 << depth) - 1)
         nodes = Nodes(np.zeros_like(node), node)
         places = own.places(round_, nodes, open_)
-        open_.follow(nodes, 2 * node + 1, places.column, places.bin)
+        halves = (places.bin < 0) & (own.n_values[places.column] == 2)  # two categories are told apart once
+        open_.follow(nodes, 2 * node + 1, places.column, np.where(halves, 0, places.bin).astype(np.int32))
         levels.append(places)
     return PublicTree(Places(*map(np.concatenate, zip(*levels, strict=True))))

@@ -6,8 +6,11 @@ rows is known. Noise is given as whole variances, in squared units of the intege
 
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
-from typing import Literal
+from typing import Literal, TypeVar
 
+from hedgerow.errors import ProtocolError
+
+T = TypeVar("T")
 PublicMethod = Literal["auto", "random", "additive"]
 """Methods whose trees' structure is public."""
 
@@ -15,14 +18,18 @@ GRADIENT_UNITS = 4096
 """Of a gradient of 1; that of a number is in the range of labels."""
 ROW_UNITS = 16
 """Of a row where rows are counted."""
-HESSIAN_SCALE = 3.33
-"""Times a logistic hessian: so many never lengthen (gradient, hessian) beyond 1, as up to the golden ratio^2.5 do."""
+HESSIAN_UNITS = 13640
+"""Of a logistic hessian of 1. Up to the golden ratio^2.5 (3.3302) times the units of gradients, (gradient, hessian) is
+never longer than the longest gradient, so that hessians are free."""
 DEPTH = 4
 N_LEAVES = 1 << DEPTH
 CUT_BITS = (6, 4, 4)
 """Of the ordered bits of a float, at each level of the search for cut points."""
 
-ROWS_SHARE, CUTS_SHARE, COUNTS_SHARE = 0.002, 0.05, 0.02
+DISCRETE = 4
+"""Added to every variance: what noise in whole numbers may cost more than noise in real ones (see the accountant)."""
+
+ROWS_SHARE, CUTS_SHARE, COUNTS_SHARE = 0.005, 0.05, 0.02
 """Of mu^2: the number of rows and the cut points of all, the counts of bins of what the additive rounds have."""
 
 
@@ -73,7 +80,7 @@ class Planned:
 
 def variance_for(sensitivity: float, mu: float, share: float, times: int = 1) -> int:
     """The noise with which so many such releases together spend this share of mu^2."""
-    return ceil(sensitivity**2 * times / (mu**2 * share))
+    return ceil(sensitivity**2 * times / (mu**2 * share)) + DISCRETE
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,7 @@ def opening(terms: Terms) -> Opening:
     if not terms.n_numeric:
         return Opening(rows, None)
     reach, levels = unit * terms.width(terms.n_numeric), len(CUT_BITS)
-    return Opening(
-        rows, Planned("cut points", reach, variance_for(reach, terms.mu, CUTS_SHARE, levels), levels)
-    )
+    return Opening(rows, Planned("cut points", reach, variance_for(reach, terms.mu, CUTS_SHARE, levels), levels))
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class RandomTrees:
     rate: float
     tau: float
     clip: int
-    hessian_scale: float
+    hessian_units: int
     leaves: Planned
 
 
@@ -185,7 +190,8 @@ def _additive(terms: Terms, nu: float, share: float) -> Additive:
         clip, tau, smooth, spread = 0.15, 0.1, 0.03, 0.006
     else:
         rounds, rate = (10, 0.2) if nu > 4e-3 else (20, 0.25)
-        clip, tau, smooth, spread = (0.6 if nu > 5e-4 else 1.0), 0.3, 0.07, None
+        # The longest gradient of several classes together is longer than that of one, and the first must not be cut.
+        clip, tau, smooth, spread = (0.6 if nu > 5e-4 and terms.n_scores == 1 else 1.0), 0.3, 0.07, None
     units = floor(clip * GRADIENT_UNITS)
     width = terms.rows_per_id * terms.width(terms.n_columns)
     counts = Planned("counts", ROW_UNITS * width, variance_for(ROW_UNITS * width, terms.mu, share * COUNTS_SHARE))
@@ -197,9 +203,16 @@ def _additive(terms: Terms, nu: float, share: float) -> Additive:
 
 
 def _trees(terms: Terms, share: float) -> RandomTrees:
-    rounds = 100
-    clip, scale, tau = (0.15, 0.05, 0.1) if terms.regression else (1.0, HESSIAN_SCALE, 0.1)
-    units = floor(clip * GRADIENT_UNITS)
+    """Where numbers are learnt, the hessian is a count of rows, which may take a third of the length."""
+    rounds, tau = 100, 0.1
+    units, hessians = (614, 205) if terms.regression else (GRADIENT_UNITS, HESSIAN_UNITS)
     reach = float(units * terms.rows_per_id)
     leaves = Planned("random tree", reach, variance_for(reach, terms.mu, share, rounds), rounds)
-    return RandomTrees(rounds, 0.3, tau, units, scale, leaves)
+    return RandomTrees(rounds, 0.3, tau, units, hessians, leaves)
+
+
+def require(part: T | None) -> T:
+    """A part of the schedule that there must be, for the release that is asked for."""
+    if part is None:
+        raise ProtocolError("A release was asked for that the schedule does not have.")
+    return part

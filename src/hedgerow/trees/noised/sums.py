@@ -17,10 +17,10 @@ from hedgerow.trees.bins import Grid, Values
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised import clipping
 from hedgerow.trees.noised.public_trees import drawn
-from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, Schedule, Terms
-from hedgerow.trees.splits import Nodes
+from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, Schedule, Terms, require
 
-I64, F32 = NDArray[np.int64], NDArray[np.float32]
+I64 = NDArray[np.int64]
+F32 = NDArray[np.float32]
 ZERO_KEY = int(_native.sorted_keys([np.zeros(1, np.float32)], 1)[0][0])
 """The ordered key of 0."""
 
@@ -79,20 +79,18 @@ class OwnSums:
         self._keys = {}
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
         self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
-        self.by_column = self.matrix.by_column
-        if not len(self.by_column):
-            self.by_column = _native.columns_of(self.matrix, self.threads)
         self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
 
     def bin_counts(self) -> I64:
         """Rows in each bin of each column (`n_words` words)."""
-        return self._histograms(np.full((1, self.own.n_rows), ROW_UNITS, np.int32))
+        every = np.zeros((1, self.own.n_rows, 2), np.int32)
+        every[:, :, 0] = ROW_UNITS
+        return self._in_bins(every)
 
     def additive(self, round_: int, base: F32, values: F32) -> I64:  # noqa: ARG002  # as a release has it
         """Gradients in each bin (scores x `n_words`), where scores are `base` (scores) and `values` (scores x bins)."""
-        assert self.schedule.additive is not None
         scores = self._additive_scores(base, values)
-        return self._histograms(clipping.gradients(scores, self.targets, self.terms, self.schedule.additive.clip))
+        return self._in_bins(self._pairs(scores, 0, require(self.schedule.additive).clip))
 
     def restart(self, base: F32, values: F32) -> None:
         """The random trees begin from these scores."""
@@ -100,44 +98,33 @@ class OwnSums:
 
     def leaves(self, round_: int) -> I64:
         """Gradients and hessians in each leaf of the round's drawn tree (scores x leaves x 2 words)."""
-        trees = self.schedule.trees
-        assert trees is not None
-        pairs = clipping.pairs(self.scores, self.targets, self.terms, trees.clip, trees.hessian_scale)
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.by_column)
-        out = np.zeros((self.terms.n_scores, N_LEAVES, 2), np.int64)
-        for score, of_score in enumerate(pairs):
-            for k in range(2):  # sums of so few bits are whole numbers in a float, too
-                out[score, :, k] = np.rint(np.bincount(leaf, of_score[:, k], N_LEAVES)).astype(np.int64)
-        return out.reshape(-1)
+        rule = require(self.schedule.trees)
+        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        pairs = self._pairs(self.scores, rule.hessian_units, rule.clip)
+        sums = [_native.sums_by_number(own, leaf, N_LEAVES, self.threads) for own in pairs]
+        return np.stack(sums).reshape(-1)
 
     def follow(self, round_: int, values: F32) -> None:
         """The round's tree has these values (scores x leaves)."""
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.by_column)
+        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
         self.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+
+    def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
+        return clipping.clipped_pairs(scores, self.targets, self.terms, hessian_units, clip, self.threads)
 
     def _additive_scores(self, base: F32, values: F32) -> F32:
         out = np.empty((self.terms.n_scores, self.own.n_rows), np.float32)
         out[:] = base.reshape(-1, 1)
-        for of_score, own in zip(values.reshape(self.terms.n_scores, -1), out, strict=True):
-            for column, codes in enumerate(self.by_column):
-                own += of_score[self.grid.offsets[column] : self.grid.offsets[column + 1]][codes]
+        for added, own in zip(values.astype(np.float64).reshape(self.terms.n_scores, -1), out, strict=True):
+            _native.add_bin_values(self.matrix, added, own, self.threads)
         return out
 
-    def _histograms(self, gradients: NDArray[np.int32]) -> I64:
-        """Sums in the bins of all columns; bins of 0 left out and the total behind where non-zero columns are counted."""
-        n = len(gradients)
-        pairs = np.zeros((n, self.own.n_rows, 2), np.int32)
-        pairs[:, :, 0] = gradients
-        orders = np.tile(np.arange(self.own.n_rows, dtype=np.uint32), (n, 1))
-        spans = np.zeros((n, 1, 2), np.int64)
-        spans[:, 0, 1] = self.own.n_rows
-        nodes = Nodes(np.arange(n), np.zeros(n, np.int64))
-        found = _native.histograms(self.matrix, pairs, 31, orders, spans, nodes, self.threads)
-        sums = found.reshape(n, -1, 2)[:, :, 0]
-        if not self.terms.counts_nonzero:
-            return np.ascontiguousarray(sums[:, :-1]).reshape(-1)
-        sums = sums.copy()
-        sums[:, zero_bins(self.grid)] = 0
+    def _in_bins(self, pairs: NDArray[np.int32]) -> I64:
+        """First sums in the bins of all columns; where 0 is not counted, no bin of 0 but the total of all rows."""
+        sums = np.stack([_native.bin_sums(self.matrix, own, self.threads)[:, 0] for own in pairs])
+        if self.terms.counts_nonzero:
+            sums[:, zero_bins(self.grid)] = 0
+            sums = np.hstack([sums, pairs[:, :, 0].sum(axis=1, dtype=np.int64)[:, None]])
         return sums.reshape(-1)
 
     def _sorted(self, column: int) -> tuple[NDArray[np.uint32], int]:
