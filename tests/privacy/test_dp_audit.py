@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from campaign import dp_audit
-from campaign.dp_audit import CASES, FORGOTTEN, NoiseOnACopy, audited, drawn, greedy, half, opened_bins
+from campaign.dp_audit import CASES, FORGOTTEN, NoiseOnACopy, additive, audited, greedy, half, opened_bins
 from campaign.dp_bounds import least_mu
 
 from hedgerow.privacy import noise
@@ -19,13 +19,13 @@ def test_a_sound_engine_stands():
 
 
 def test_noise_on_a_copy_is_found_out_by_few_models():
-    case = replace(SOUND, train=partial(drawn, kind=NoiseOnACopy), sound=False, method="random")
+    case = replace(SOUND, train=partial(additive, kind=NoiseOnACopy), sound=False, method="additive")
     assert audited(case, 200).refuted
 
 
 def test_releases_that_nobody_counted_are_found_out():
-    case = replace(SOUND, train=partial(greedy, n_trees=FORGOTTEN), sound=False)
-    assert audited(case, 700).refuted
+    case = replace(SOUND, epsilon=4.0, train=partial(greedy, n_trees=FORGOTTEN), sound=False)
+    assert audited(case, 300).refuted
 
 
 def test_a_tenth_of_the_noise_is_found_out():
@@ -52,7 +52,7 @@ def test_the_bound_is_below_mu_and_close_to_it(mu, n):
     rng = np.random.default_rng(0)
     found = [least_mu(rng.normal(mu, 1, n), rng.normal(0, 1, n), 0.05).least_mu for _ in range(40)]
     assert sum(bound > mu for bound in found) <= 3
-    assert np.mean(found) > mu - 11 / np.sqrt(n)
+    assert np.mean(found) > 0.7 * mu - 5 / np.sqrt(n)
 
 
 def test_a_row_is_as_long_as_it_may_be_in_the_audited_tables():

@@ -196,7 +196,7 @@ def test_a_leaf_of_which_only_noise_is_known_has_no_value():
 
 
 def test_the_first_score_is_the_mean_label():
-    words = root_words(np.array([[1.0, 0, 0, 0]]))
+    words = root_words(np.array([[1.0, 0, 0, 0]], np.float32))
     assert words[1] == 4 * GRADIENT_UNITS // 2
     assert root_mean(words) == pytest.approx(0.25)
     assert root_mean(np.array([10**9, -5])) == 0.999

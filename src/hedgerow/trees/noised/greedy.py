@@ -27,9 +27,9 @@ def untold_sums(grid: Grid, terms: Terms) -> I64:
     return zero_bins(grid) if terms.counts_nonzero else np.array([int(grid.offsets[-1])])
 
 
-def root_words(targets: NDArray[np.float64]) -> I64:
+def root_words(targets: NDArray[np.float32]) -> I64:
     """How far labels (0 to 1) lie from the middle, and how many there are, each in halves of a unit gradient."""
-    apart = np.trunc((np.clip(targets, 0, 1) - 0.5) * GRADIENT_UNITS).astype(np.int64)
+    apart = np.trunc((np.clip(targets.astype(np.float64), 0, 1) - 0.5) * GRADIENT_UNITS).astype(np.int64)
     return np.array([apart.sum(), apart.size * (GRADIENT_UNITS // 2)])
 
 

@@ -11,7 +11,7 @@ from hedgerow.trees.noised.clipped import Clip
 from hedgerow.trees.noised.rule import (
     CUTS_SHARE,
     GRADIENT_UNITS,
-    HESSIAN_SCALE,
+    HESSIAN_UNITS,
     ROWS_SHARE,
     Opening,
     Planned,
@@ -137,7 +137,7 @@ def greedy_schedule(terms: Terms, n_rows: float, chosen: Chosen) -> GreedySchedu
 def clip_of(terms: Terms) -> Clip:
     """How far a row may reach."""
     if terms.label_range is None:
-        return Clip(GRADIENT_UNITS, 1.0, HESSIAN_SCALE)
+        return Clip(GRADIENT_UNITS, 1.0, HESSIAN_UNITS / GRADIENT_UNITS)
     low, high = terms.label_range
     return Clip(floor(0.25 * GRADIENT_UNITS), high - low, 0.25)
 
