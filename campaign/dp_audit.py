@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from campaign.dp_bounds import least_mu, opened_noise
 from campaign.process import Wrong
 from campaign.trials import Options, Trial, tried
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.privacy import noise
 from hedgerow.privacy.gaussian import epsilon_of, mu_of
+from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.forest import Forest
@@ -27,8 +29,9 @@ from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised import growing
 from hedgerow.trees.noised.clipped import Clip
 from hedgerow.trees.noised.fit import fit
-from hedgerow.trees.noised.fit_greedy import fit_greedy
+from hedgerow.trees.noised.fit_greedy import GreedyTask, fit_greedy
 from hedgerow.trees.noised.greedy_rule import Chosen, GreedySchedule
+from hedgerow.trees.noised.growing import Start
 from hedgerow.trees.noised.rule import (
     GRADIENT_UNITS,
     ROW_UNITS,
@@ -178,9 +181,26 @@ def greedy(
 ) -> float:
     """The score by a model of one greedy tree."""
     params = TreeParams(reg_lambda=ridge, min_child_weight=0)
-    rule = partial(greedy_rule, hessian, n_trees)
-    found = fit_greedy(own, Loss("logistic"), params, Chosen(), np.array([2]), draw, rule=rule)
+    task = GreedyTask(own.terms, Loss("logistic"), params, np.array([2]), rule=partial(greedy_rule, hessian, n_trees))
+    found = fit_greedy(UncountedTrees(own, draw), task)
     return score(found.forest, found.start.base)
+
+
+class UncountedTrees(PooledTrees):
+    """The engine for one table without its ledger, which would refuse what is planned badly on purpose."""
+
+    def __init__(self, own: OwnSums, draw: Draw) -> None:
+        super().__init__(own, Ledger(Budget(1.0, DELTA), ()))
+        self.draw = draw
+
+    def begin_trees(self, start: Start, schedule: GreedySchedule) -> None:
+        """See `PooledTrees`."""
+        self.trees = schedule
+        self.own.begin(start.grid, schedule.before, 0)
+
+    def noised(self, planned: Planned, own_words: I64) -> I64:
+        """Words with noise."""
+        return own_words + self.draw(len(own_words), planned.variance)
 
 
 def apart(pairs: NDArray[np.int32], radius: int) -> int:
