@@ -9,10 +9,12 @@ BIN := $(VENV)/bin
 RUST := $(shell find native/src -name '*.rs') native/Cargo.toml native/Cargo.lock
 BUILT := $(VENV)/.built
 TOOLS := $(VENV)/.tools
+RELEASE_BIN := $(VENV)/release/bin
+RELEASE := $(VENV)/release/.tools
 # What matplotlib caches stays in the clone.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 
-.PHONY: help build demo check test bench campaign docs clean
+.PHONY: help build demo check test bench campaign docs wheel clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -24,6 +26,11 @@ $(TOOLS): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing; on Debian: apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; x = p["optional-dependencies"]; print("\n".join(r for r in p["dependencies"] + sum(x.values(), []) if not r.startswith("hedgerow[")))' > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt -c constraints.txt
+	@touch $@
+
+$(RELEASE): release/requirements.txt
+	$(PYTHON) -m venv $(VENV)/release
+	$(RELEASE_BIN)/python -m pip install --quiet --disable-pip-version-check -r release/requirements.txt
 	@touch $@
 
 $(BUILT): $(TOOLS) $(RUST)
@@ -58,6 +65,9 @@ bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, 
 
 campaign: build  ## Kill parties and driver, break lines, lie to decoders; takes long.
 	$(BIN)/python -m campaign
+
+wheel: $(RELEASE)  ## One wheel for Linux of glibc 2.28 or newer in dist/, used where there is no Rust; TWICE=1 compares two builds.
+	PATH="$(CURDIR)/$(RELEASE_BIN):$$PATH" $(RELEASE_BIN)/python -m release.wheel $(if $(TWICE),--twice)
 
 docs: build  ## Write the reference pages anew, and build the documentation into docs/_build.
 	$(BIN)/python -m docs.generate
