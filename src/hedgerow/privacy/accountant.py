@@ -91,7 +91,10 @@ def spent(releases: Sequence[Release], delta: float, unit: str = "row", neighbou
             f"The accountant finds no epsilon for these releases at a delta of {delta:g}; use more noise or a larger "
             "delta."
         )
-    return Spent(epsilon, delta, rdp, unit, neighbours, f"PLD accountant {LIBRARY}", _version(), tuple(releases))
+    return Spent(
+        epsilon, delta, rdp, unit, neighbours, accountant=f"PLD accountant {LIBRARY}", version=_version(),
+        releases=tuple(releases),
+    )  # fmt: skip
 
 
 def mu_of_releases(releases: Sequence[Release]) -> float:
