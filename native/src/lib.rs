@@ -4,6 +4,7 @@ pub mod intersection;
 pub mod lattice;
 pub mod masks;
 pub mod math;
+pub mod noise;
 pub mod paillier;
 pub mod rounds;
 pub mod trees;

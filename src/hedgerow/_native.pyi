@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "add_bin_values",
     "add_contributions",
     "add_pads",
     "add_scores",
@@ -18,12 +19,16 @@ __all__ = [
     "best_cuts",
     "bin_dense",
     "bin_sparse",
+    "bin_sums",
     "blind_ids",
     "blind_points",
+    "clipped_pairs",
     "columns_of",
     "count_prefixes",
     "count_rows",
     "cut_cells",
+    "discrete_gaussian",
+    "discrete_laplace",
     "divide_by_sides",
     "divide_rows",
     "draws",
@@ -57,6 +62,7 @@ __all__ = [
     "lattice_seal_rows_publicly",
     "lattice_secret_of",
     "lattice_switch_halves",
+    "leaf_numbers",
     "leaf_places",
     "leaf_sums",
     "log",
@@ -103,6 +109,7 @@ __all__ = [
     "sorted_keys",
     "subtract",
     "sum_words",
+    "sums_by_number",
     "take_sides",
     "take_steps",
     "wanted_cells",
@@ -821,6 +828,39 @@ def slots_coefficients(sealed: _SealedTable, table: _SlotTable, ciphertext: int,
 
 def slots_key_coefficients(public: bytes, seed: bytes) -> _U32:
     """Both halves of a public key, prime after prime (16 x 8192), for tests against a reference."""
+
+def clipped_pairs(
+    loss: tuple[str, float, float], units: tuple[int, int], radius: int, scores: _F32, labels: _F32, n_threads: int
+) -> _I32:
+    """Pairs (rows x 2) in these units, none with an L2 norm above the radius, whatever its row holds.
+
+    Losses are "logistic", and "squared" with the range of labels: one unit gradient, labels outside count as its ends.
+    Longer pairs are shortened toward zero. No units of hessians: they are 0, and gradients alone are held within.
+    """
+
+def bin_sums(matrix: _Matrix, pairs: _I32, n_threads: int) -> _I64:
+    """Sums of all rows' pairs over every bin of all columns (bins x 2), without a total."""
+
+def add_bin_values(matrix: _Matrix, values: _F64, scores: _F32, n_threads: int) -> None:
+    """Add to each row's score the values of its bins in all columns.
+
+    They are rounded to multiples of 2^-32 and added as integers, however the table is laid out.
+    """
+
+def leaf_numbers(matrix: _Matrix, columns: _I32, children: _I32, left_bins: _U64, n_threads: int) -> _I32:
+    """The node of a given tree at which each row ends.
+
+    A leaf's column is -1; children of a cut stand side by side, numbered in the order of the cuts from 1 on.
+    """
+
+def sums_by_number(pairs: _I32, numbers: _I32, n: int, n_threads: int) -> _I64:
+    """Sums of the pairs (n x 2) of rows that have the same number."""
+
+def discrete_gaussian(n: int, variance_num: int, variance_den: int = 1) -> _I64:
+    """Exact draws, each x with a chance in proportion to exp(-x^2 / (2 variance)), from the system's randomness."""
+
+def discrete_laplace(n: int, scale_num: int, scale_den: int = 1) -> _I64:
+    """Exact draws, each x with a chance in proportion to exp(-|x| / scale), from the system's randomness."""
 
 def set_portable_only(on: bool) -> None:
     """Take the path for any CPU from now on, or again the best one."""

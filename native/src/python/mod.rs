@@ -11,7 +11,9 @@ mod lattice_reveal;
 mod lattice_rows;
 mod lattice_slots;
 mod masks;
+mod noise;
 mod paillier;
+mod public_trees;
 mod rounds;
 mod sides;
 mod unencrypted;
@@ -28,6 +30,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     rounds::add_to(m)?;
     sides::add_to(m)?;
     masks::add_to(m)?;
+    noise::add_to(m)?;
+    public_trees::add_to(m)?;
     intersection::add_to(m)?;
     paillier::add_to(m)?;
     lattice_rows::add_to(m)?;

@@ -92,6 +92,35 @@ impl Addends for Ones {
     }
 }
 
+/// Integers that are added as they are; hessians are not below 0.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    pairs: &'a [[i32; 2]],
+    /// The greatest size of any of them.
+    most: u32,
+}
+
+impl Addends for Whole<'_> {
+    fn of(self, _tree: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, row: u32) {
+        prefetch(self.pairs, row as usize);
+    }
+
+    #[inline(always)]
+    fn pair(&self, row: u32) -> (i64, i64) {
+        let [g, h] = self.pairs[row as usize];
+        (g.into(), h.into())
+    }
+
+    fn rows_in_a_word(&self) -> usize {
+        (i32::MAX as u32 / self.most.max(1)) as usize
+    }
+}
+
 /// Pairs rounded to `bits`: the integers that are summed.
 pub fn narrow_all(gradients: Gradients, out: &mut [[i32; 2]]) {
     for (o, &[g, h]) in out.iter_mut().zip(gradients.pairs) {
@@ -122,6 +151,18 @@ pub fn count(matrix: &Matrix, orders: &[&[u32]], spans: &[Span], n_threads: usiz
     let mut pairs = vec![[0; 2]; spans.len() * (matrix.n_bins() + 1)];
     add_up(vec![Sums { matrix: *matrix, addends: Ones, orders, spans, out: &mut pairs }], n_threads);
     pairs.into_iter().map(|[_, rows]| rows).collect()
+}
+
+/// Sums of all rows' pairs over every bin, and no total; hessians are not below 0.
+pub fn bin_sums(matrix: &Matrix, pairs: &[[i32; 2]], n_threads: usize) -> Vec<[i64; 2]> {
+    let most = pairs.iter().flatten().map(|x| x.unsigned_abs()).max().unwrap_or(0);
+    let order: Vec<u32> = (0..matrix.rows as u32).collect();
+    let mut out = vec![[0; 2]; matrix.n_bins() + 1];
+    let (orders, spans) = ([&order[..]], [Span { tree: 0, begin: 0, end: matrix.rows }]);
+    let addends = Whole { pairs, most };
+    add_up(vec![Sums { matrix: *matrix, addends, orders: &orders, spans: &spans, out: &mut out }], n_threads);
+    out.pop();
+    out
 }
 
 fn add_up<A: Addends>(tables: Vec<Sums<A>>, n_threads: usize) {

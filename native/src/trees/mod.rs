@@ -2,6 +2,7 @@
 
 pub mod candidates;
 pub mod check_cuts;
+pub mod clipping;
 pub mod contributions;
 pub mod cuts;
 pub mod divide;
@@ -10,6 +11,7 @@ pub mod gradients;
 pub mod histogram;
 pub mod matrix;
 pub mod predict;
+pub mod public_trees;
 pub mod sampling;
 pub mod sides;
 pub mod splits;
