@@ -58,7 +58,7 @@ test: check  ## Checks, then every test.
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
 
 bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
-	@ended=0; for name in pooled horizontal vertical hybrid sealed ciphers; do \
+	@ended=0; for name in pooled horizontal vertical hybrid sealed ciphers dp; do \
 		$(BIN)/python -m benchmarks $$name $(if $(QUICK),--quick) || ended=$$?; \
 	done; \
 	$(if $(OLD),$(BIN)/python -m benchmarks.versions $(OLD) || ended=$$?;) exit $$ended

@@ -17,6 +17,7 @@ from benchmarks import (
     ciphers_slots,
     ciphers_sweep,
     ciphers_tree,
+    dp_noise,
     gradient_bits,
     horizontal_parties,
     horizontal_tables,
@@ -149,6 +150,10 @@ BENCHMARKS = {
             ("memory", ": peak memory", sealed_memory, print_table),
         )
     },
+    "dp": {
+        name: Part(f"differential privacy: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
+        for name, title, part, show in (("noise", "exact noise beside OpenDP's", dp_noise, print_table),)
+    },
     "gradient_bits": {
         "all": Part(
             "gradient bits beside full precision",
@@ -190,7 +195,7 @@ def parser() -> Parser:
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
-    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS])
+    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS])
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")

@@ -14,6 +14,8 @@ from scipy import stats
 from hedgerow import _native
 from hedgerow.errors import PrivacyError
 from hedgerow.privacy import noise
+from injected_noise import give, leave_out, note, repeat, weaken
+from statistics_of_noise import has_deviation
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native" / "src" / "noise"
@@ -88,14 +90,14 @@ def test_other_distributions_would_be_seen():
 
 @pytest.mark.parametrize("variance", [9, 250_000])
 def test_gaussian_draws_agree_with_those_of_opendp(variance):
-    theirs = opendp_noise("make_gaussian", "l2_distance", math.sqrt(variance), 40_000)
+    theirs = opendp_noise("make_gaussian", "l2_distance", math.sqrt(variance), 20_000)
     assert two_samples(noise.gaussian(DRAWS, variance), theirs) > UNLIKELY
     assert two_samples(noise.gaussian(DRAWS, variance * 3 // 2), theirs) < UNLIKELY
 
 
 @pytest.mark.parametrize("scale", [3, 500])
 def test_laplace_draws_agree_with_those_of_opendp(scale):
-    theirs = opendp_noise("make_laplace", "l1_distance", float(scale), 40_000)
+    theirs = opendp_noise("make_laplace", "l1_distance", float(scale), 20_000)
     assert two_samples(noise.laplace(DRAWS, scale), theirs) > UNLIKELY
     assert two_samples(noise.laplace(DRAWS, scale * 3 // 2), theirs) < UNLIKELY
 
@@ -132,6 +134,22 @@ def test_shares_of_those_who_do_not_collude_add_up_to_the_noise_asked_for(n_part
 def test_shares_of_nobody_are_refused(n_parties, colluders):
     with pytest.raises(PrivacyError, match="tolerate fewer colluders or have more parties"):
         noise.share_of(100, n_parties, colluders)
+
+
+@pytest.mark.parametrize("variance", [0.3, 0.5, 1.0])
+def test_shares_are_as_near_to_one_gaussian_as_the_bound_says(variance):
+    """Kairouz, Liu and Steinke (2021): the chances of a sum of n differ by a factor of e^t at most, t as below."""
+    x = np.arange(-40, 41)
+    one = gaussian_weights(variance, 40)
+    for n in (2, 5):
+        total = one
+        for _ in range(n - 1):
+            total = np.convolve(total, one)[40:-40]
+        wanted = gaussian_weights(n * variance, 40)
+        bound = 10 * sum(math.exp(-2 * math.pi**2 * variance * k / (k + 1)) for k in range(1, n))
+        near = np.abs(x) <= 5 * math.sqrt(n * variance)
+        factor = np.abs(np.log(total[near] / wanted[near])).max()
+        assert 1e-6 < factor <= bound
 
 
 # What cannot be asked for
@@ -177,6 +195,35 @@ def test_the_samplers_have_no_floating_point_number():
         text = (NATIVE / f"{name}.rs").read_text("utf-8")
         code = re.sub(r"//.*", "", text)
         assert not re.search(r"f32|f64|\d\.\d|sqrt\(\)(?<!isqrt\(\))|\.ln\(|\.exp\(", code), name
+
+
+# Noise that tests replace
+
+
+def test_no_module_takes_the_samplers_for_itself():
+    """So that `injected_noise` reaches every draw."""
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"from hedgerow\.privacy\.noise import", path.read_text("utf-8")), path
+
+
+def test_right_noise_is_told_from_none_half_repeated_or_given_noise(monkeypatch):
+    variance = 4096**2
+    assert has_deviation(noise.gaussian(1000, variance), variance)
+    for spoil in (leave_out, repeat, lambda patch: weaken(patch, 0.5), lambda patch: weaken(patch, 1.5)):
+        with monkeypatch.context() as patch:
+            spoil(patch)
+            assert not has_deviation(noise.gaussian(1000, variance), variance)
+
+
+def test_noise_of_several_parties_can_be_given_to_one_table(monkeypatch):
+    with monkeypatch.context() as patch:
+        noted = note(patch)
+        shares = [[noise.gaussian(n, 100) for _ in range(3)] for n in (4, 7)]
+    assert [variance for variance, _ in noted.drawn] == [100] * 6
+    with monkeypatch.context() as patch:
+        give(patch, noted.totals(3))
+        for n, drawn in zip((4, 7), shares, strict=True):
+            np.testing.assert_array_equal(noise.gaussian(n, 150), np.sum(drawn, axis=0))
 
 
 def test_nothing_but_this_module_draws_noise():
