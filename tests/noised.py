@@ -1,8 +1,8 @@
 """Federations with differential privacy for tests, whose noise is known: what each party drew, in order."""
 
 import numpy as np
-from federated import SMALL, Federation
 
+from federated import SMALL, Federation
 from hedgerow import DP
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from federated import SMALL
-from noised import Drawn, noised, pooled, rows, same
 from scipy import sparse
 
+from federated import SMALL
 from hedgerow import DP, partition
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
+from noised import Drawn, noised, pooled, rows, same
 
 NUMBERS = Goal("squared")
 

@@ -90,6 +90,10 @@ def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
                 f"Differential privacy does not go with {what}: {WHY.get(what, 'its sensitivity has no bound')}; leave "
                 "it out."
             )
+    if not numbers and dp.label_range is not None:
+        raise ParameterError("label_range is the range of numbers, and classes are learnt; leave it out.")
+    if numbers and dp.classes:
+        raise ParameterError("A regression has no classes; leave them out of DP.")
     if numbers and dp.label_range is None:
         raise ParameterError(
             "Numbers can be learnt with differential privacy if their range is declared; give DP(label_range=(0, 100)) "
