@@ -57,6 +57,6 @@ def test_the_bound_is_below_mu_and_close_to_it(mu, n):
 
 def test_a_row_is_as_long_as_it_may_be_in_the_audited_tables():
     """Else a broken engine could hide behind rows that reach nowhere."""
-    own = dp_audit.tables(True, dp_audit.Terms("greedy", 0.2, 1, 0))[0]
+    own = dp_audit.tables(dp_audit.Terms("greedy", 0.2, 1, 0))[0]
     assert own.own.labels.mean() == pytest.approx(0.5, abs=0.01)
     assert dp_audit.RADIUS == 2048
