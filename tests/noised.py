@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from federated import SMALL, Federation
+from federated import Federation
 from hedgerow import DP
 from hedgerow.agreement.plan import Goal
 from hedgerow.data import partition
@@ -13,8 +13,9 @@ from hedgerow.privacy import noise
 from hedgerow.protocols.columns import loss_of
 from hedgerow.trees.noised.fit import fit
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
+from hedgerow.trees.params import TreeParams
 
-LOOSE = DP(5.0, label_range=None)
+LOOSE, PLAIN = DP(5.0), TreeParams()
 
 
 def rows(n=600, columns=3, seed=0, classes=2) -> Table:
@@ -44,7 +45,7 @@ class Drawn:
         return sum(words for _, words in self.all[number * n_parties : (number + 1) * n_parties])
 
 
-def noised(tables=None, n=4, dp=LOOSE, goal=None, params=SMALL, **more) -> Federation:
+def noised(tables=None, n=4, dp=LOOSE, goal=None, params=PLAIN, **more) -> Federation:
     """A federation whose sums have noise."""
     tables = partition.rows(rows(), n=n) if tables is None else tables
     return Federation(tables, params, goal or Goal(), dp=dp, **more)
