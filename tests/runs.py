@@ -18,6 +18,7 @@ from hedgerow.data.table import Table
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.params import TreeParams
 from linked import small
 from sealed import Sealed
 
@@ -25,7 +26,7 @@ VERTICAL = {"method": "vertical", "protection": "plain"}
 RUNS = {
     "masked": {},
     "unfollowed": {"follow": False},
-    "noised": {"follow": False, "dp": DP(5)},
+    "noised": {"follow": False, "dp": DP(5), "params": TreeParams()},
     "plain": {"protection": "plain"},
     "local cuts": {"cut_points": "local"},
     "bagging": {"method": "bagging", "protection": "plain"},

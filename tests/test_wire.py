@@ -22,6 +22,7 @@ from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.params import TreeParams
 from linked import small
 from runs import run
 from sealed import Sealed
@@ -47,7 +48,7 @@ def real_frames():
     unfollowed = Federation(two_class(3), params_of(n_estimators=2))
     unfollowed.model()
     found = {one.kind: one for one in unfollowed.heard} | found
-    noisy = Federation(two_class(3), dp=DP(5))
+    noisy = Federation(two_class(3), TreeParams(), dp=DP(5))
     noisy.model()
     found = {one.kind: one for one in noisy.heard} | found
     hidden = vertical(params_of(n_estimators=1), protection="lattice", hidden_rows=True)

@@ -4,8 +4,7 @@ Who sees what: whoever holds the table sees everything anyway. Of what leaves, t
 noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +100,7 @@ def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
         )
     if table.labels is None:
         raise DataError("The table has no labels; name the label column.")
-    _check_untouched(params, SET_BY_USERS if dp.method == "greedy" else ())
+    dp.check_params(params)
 
 
 WHY = {
@@ -114,34 +113,6 @@ WHY = {
     "monotone_constraints": "they are not kept under noise",
     "a random forest": 'its trees are noised as boosted ones, DP(method="random")',
 }
-
-
-SET_BY_USERS = (
-    "n_estimators", "max_depth", "learning_rate", "max_bin", "reg_lambda", "reg_alpha", "gamma", "min_child_weight",
-    "colsample_bytree", "colsample_bynode",
-)  # fmt: skip
-"""What greedy trees take from the user; of the first four what is not set is set by the rule."""
-NO_MATTER = ("random_state", "monotone_constraints", "average", "min_cut_rows", "gradient_bits")
-"""What has an effect, was refused before, or is told by every caller."""
-
-
-def _check_untouched(params: TreeParams, free: Sequence[str]) -> None:
-    """The rule grows trees by parameters of its own; others would have no effect."""
-    default = TreeParams()
-    for field in fields(TreeParams):
-        if field.name in free or field.name in (
-            "random_state",
-            "monotone_constraints",
-            "average",
-            "min_cut_rows",
-            "gradient_bits",
-        ):
-            continue
-        if getattr(params, field.name) != getattr(default, field.name):
-            raise ParameterError(
-                f"{field.name} has no effect with differential privacy: its rule sets what trees are grown, from the "
-                "epsilon and the number of rows; leave it out."
-            )
 
 
 def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
