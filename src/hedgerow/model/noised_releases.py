@@ -73,7 +73,11 @@ class PooledReleases:
         """Words of a release with their noise, once it is in the ledger."""
         self.n_made += 1
         self.ledger.release(f"{planned.what} {self.n_made}", replace(released(planned), times=1))
-        return own_words + noise.gaussian(len(own_words), planned.variance)
+        return own_words + self.noise(len(own_words), planned)
+
+    def noise(self, n: int, planned: Planned) -> I64:
+        """As much as is planned, and never less."""
+        return noise.gaussian(n, planned.variance)
 
     def _tell(self) -> None:
         self.n_rounds += 1

@@ -14,7 +14,6 @@ from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
 from hedgerow.model.model import Model, absent_of
-from hedgerow.model.noised_releases import PooledReleases
 from hedgerow.model.noised_terms import all_released, terms_of
 from hedgerow.model.noised_trees import PooledTrees, train_laplace
 from hedgerow.model.prepare import n_categories
@@ -35,8 +34,8 @@ ADVERSARY = "anybody who knows all rows but one"
 SCOPE = "the model, and every sum that it was made of"
 
 
-def train_noised(table: Table, params: TreeParams, task: Task, dp: DP) -> Model:
-    """Train on one table so that the model tells little of any one row."""
+def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: type[PooledTrees] = PooledTrees) -> Model:
+    """Train on one table so that the model tells little of any one row, with releases of this `kind`."""
     if dp.method == "laplace":
         return train_laplace(table, params, task, dp)
     check(params, task, dp, table)
@@ -51,10 +50,10 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP) -> Model:
     own_sums, sizes = OwnSums(own, terms, task.threads), n_categories(columns)
     if dp.method == "greedy":
         asked = GreedyTask(terms, task.loss, params, sizes, task.threads, task.callbacks)
-        greedy = fit_greedy(PooledTrees(own_sums, ledger), asked)
+        greedy = fit_greedy(kind(own_sums, ledger), asked)
         forest, base, params = greedy.forest, greedy.start.base, greedy.start.params
     else:
-        fitted = fit(PooledReleases(own_sums, ledger, task.callbacks), terms, sizes, params.random_state)
+        fitted = fit(kind(own_sums, ledger, task.callbacks), terms, sizes, params.random_state)
         forest, base = fitted.forest, fitted.base
     return Model(
         forest,
