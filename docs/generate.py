@@ -214,7 +214,7 @@ def commands() -> str:
     """Every command with its arguments and options."""
     own = [[f"`--{name}`", option.help] for name, _, option, _ in options_of(cli._options)]
     parts = ["## hedgerow", "", table(["option", "meaning"], *own), ""]
-    known = (cli.train, cli.plan, cli.baselines, cli.drive, cli.join, *MODEL_COMMANDS)
+    known = (cli.train, cli.plan, cli.baselines, cli.init, cli.check, cli.drive, cli.join, *MODEL_COMMANDS)
     for call in known:
         parts += command(f"hedgerow {call.__name__}", call)
     for group in (certs, audit, ledger):

@@ -17,7 +17,9 @@ from typer.core import TyperCommand
 import hedgerow
 from hedgerow.commands import audit, certs, ledger
 from hedgerow.commands.baselines import baselines
+from hedgerow.commands.check import check
 from hedgerow.commands.drive import drive
+from hedgerow.commands.init import init
 from hedgerow.commands.join import join
 from hedgerow.commands.model_commands import MODEL_COMMANDS
 from hedgerow.commands.option_names import in_options
@@ -90,11 +92,12 @@ Version = Annotated[
 ]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show where in the code a failure happened.")]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for _command in (train, drive, join, *MODEL_COMMANDS, plan, baselines):
+HELP = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, context_settings=HELP)
+for _command in (train, init, check, drive, join, *MODEL_COMMANDS, plan, baselines):
     app.command(cls=_Command)(_command)
 for _group in (certs, audit, ledger):
-    _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__)
+    _commands = typer.Typer(no_args_is_help=True, help=_group.__doc__, context_settings=HELP)
     for _command in _group.COMMANDS:
         _commands.command(cls=_Command)(_command)
     app.add_typer(_commands, name=_group.__name__.rpartition(".")[2])

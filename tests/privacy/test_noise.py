@@ -90,14 +90,14 @@ def test_other_distributions_would_be_seen():
 
 @pytest.mark.parametrize("variance", [9, 250_000])
 def test_gaussian_draws_agree_with_those_of_opendp(variance):
-    theirs = opendp_noise("make_gaussian", "l2_distance", math.sqrt(variance), 40_000)
+    theirs = opendp_noise("make_gaussian", "l2_distance", math.sqrt(variance), 20_000)
     assert two_samples(noise.gaussian(DRAWS, variance), theirs) > UNLIKELY
     assert two_samples(noise.gaussian(DRAWS, variance * 3 // 2), theirs) < UNLIKELY
 
 
 @pytest.mark.parametrize("scale", [3, 500])
 def test_laplace_draws_agree_with_those_of_opendp(scale):
-    theirs = opendp_noise("make_laplace", "l1_distance", float(scale), 40_000)
+    theirs = opendp_noise("make_laplace", "l1_distance", float(scale), 20_000)
     assert two_samples(noise.laplace(DRAWS, scale), theirs) > UNLIKELY
     assert two_samples(noise.laplace(DRAWS, scale * 3 // 2), theirs) < UNLIKELY
 

@@ -144,13 +144,13 @@ def test_sums_of_all_bins_are_those_of_the_specification(table, rng, most, threa
     np.testing.assert_array_equal(found, noised_twins.bin_sums(table.bins, table.matrix.offsets, pairs))
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_sums_of_many_rows_of_the_greatest_size_do_not_overflow(sign):
-    n = 1_100_000
+def test_sums_of_many_rows_of_the_greatest_size_do_not_overflow():
+    n = 530_000
     matrix = twins.laid_out(np.zeros((n, 2), np.uint8), [2, 3], [-1, 0])
     for most in (UNIT, 2**30):
-        pairs = np.full((n, 2), [sign * most, most], np.int32)
-        assert _native.bin_sums(matrix, pairs, 2).tolist()[0] == [sign * most * n, most * n]
+        for sign in (-1, 1):
+            pairs = np.full((n, 2), [sign * most, most], np.int32)
+            assert _native.bin_sums(matrix, pairs, 1)[[0, 2]].tolist() == 2 * [[sign * most * n, most * n]]
 
 
 def test_sums_of_all_bins_are_a_root_histogram_without_its_total():

@@ -1,12 +1,14 @@
 """How much a trained model may tell of one row: the options of differential privacy, as a plan carries them."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
 from hedgerow.errors import ParameterError
+from hedgerow.trees.params import TreeParams
 
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
@@ -16,6 +18,8 @@ PUBLIC_TREES: tuple[PrivateMethod, ...] = ("auto", "random", "additive")
 """Where every tree's shape is a public function of the cut points, the seed and the round, and only sums are noised."""
 MOST_EPSILON = 100.0
 """Beyond it nothing is promised that anybody would call privacy."""
+KEPT = ("random_state", "monotone_constraints", "average", "min_cut_rows", "gradient_bits")
+"""Parameters of trees that do not differ from the default without being asked for, or are refused for other reasons."""
 Class = int | float | str | bool
 
 
@@ -87,10 +91,23 @@ class DP(msgspec.Struct, frozen=True):
         for is_set, what, why in _refused(self, plan):
             if is_set:
                 raise ParameterError(f"Differential privacy does not go with {what}: {why}.")
+        if self.public_trees:
+            check_untouched(plan.params)
         if plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
             raise ParameterError(
                 "Differential privacy between real parties needs the classes declared, because a rare one would tell "
                 "of a single row; name them, like classes = [0, 1]."
+            )
+
+
+def check_untouched(params: TreeParams) -> None:
+    """Refuse parameters that would have no effect, where the rule sets what trees are grown."""
+    default = TreeParams()
+    for field in fields(TreeParams):
+        if field.name not in KEPT and getattr(params, field.name) != getattr(default, field.name):
+            raise ParameterError(
+                f"{field.name} has no effect with differential privacy: its rule sets what trees are grown, from the "
+                "epsilon and the number of rows; leave it out."
             )
 
 
@@ -129,8 +146,8 @@ def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
         (regression and dp.label_range is None, "numbers of unknown range", "declare it, like label_range = [0, 100]"),
         (not regression and dp.label_range is not None, "label_range and classes", "it is the range of numbers"),
         (regression and bool(dp.classes), "classes and numbers", "a regression has no classes; leave them out"),
-        (dp.public_trees and (params.colsample_bytree, params.colsample_bynode) != (1, 1), "drawn columns",
-         "every tree's shape is public already; leave out colsample_bytree and colsample_bynode"),
+        (dp.public_trees and goal.base_score is not None, "base_score", "the rule finds it from a release; leave it "
+         "out"),
     ]  # fmt: skip
 
 

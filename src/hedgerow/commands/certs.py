@@ -1,14 +1,18 @@
 """Certificates for those who have none: a small certificate authority (CA) in a folder."""
 
+from glob import glob
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hedgerow.commands.print_tables import note
-from hedgerow.errors import IdentityError
-from hedgerow.identity import authority, x509
+from hedgerow.errors import IdentityError, ParameterError, RunError
+from hedgerow.identity import authority, requests, x509
 from hedgerow.report.tree_text import plain
+from hedgerow.run.file.fedtree_keys import file_text
+from hedgerow.run.starter.run_text import pinned
+from hedgerow.storage.atomic import write_whole
 
 Folder = Annotated[Path, typer.Argument(help="Folder of the CA.", show_default=False)]
 CaName = Annotated[str, typer.Option(help="Name of the CA.")]
@@ -25,6 +29,14 @@ NewKey = Annotated[bool, typer.Option("--new-key", help="Make a new key too.")]
 Who = Annotated[
     str | None,
     typer.Argument(metavar="[NAME|FINGERPRINT]", help="Whom; without it the list is only renewed.", show_default=False),
+]
+OwnFolder = Annotated[Path, typer.Argument(help="Where the key stays.", show_default=False)]
+Requests = Annotated[list[Path], typer.Argument(metavar="REQUEST...", help="What parties sent.", show_default=False)]
+RunFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Run files of `hedgerow init` into which the fingerprints go; a pattern in quotes.", show_default=False
+    ),
 ]
 FileOrFolder = Annotated[Path, typer.Argument(help="A certificate, or a folder of them.", show_default=False)]
 
@@ -70,7 +82,35 @@ def show(path: FileOrFolder) -> None:
         note(str(error))
 
 
-COMMANDS = (ca, issue, renew, revoke, show)
+def request(folder: OwnFolder, name: Name, host: Hosts = None) -> None:
+    """Make a key and a request for its certificate in FOLDER: NAME.key stays, NAME.csr goes to whoever has the CA."""
+    made = requests.request(folder, name, host or authority.HOSTS)
+    typer.echo(f"request: {made}")
+    note(f"The key {made.with_suffix('.key')} never leaves this machine. Send the request to whoever has the CA.")
+
+
+def sign(folder: Folder, files: Requests, days: Days = 365, run: RunFiles = None) -> None:
+    """Make NAME.pem for requests of parties that hold their keys; prints the lines that name them in a run file."""
+    texts = {path: file_text(path) for pattern in run or () for path in _matching(pattern)}
+    made = requests.sign(folder, files, days)
+    typer.echo("\n\n".join(_snippet(one) for one in made))
+    prints = {one.name: one.fingerprint for one in made}
+    for path, text in texts.items():
+        write_whole(path, pinned(text, prints).encode(), RunError)
+    where = f" They are also in {len(texts)} run files." if texts else ""
+    note(
+        f"Compare each fingerprint with its party, by telephone for example: who sent a request is not checked.{where}"
+    )
+
+
+def _matching(pattern: str) -> list[Path]:
+    found = sorted(Path(name) for name in glob(pattern))
+    if not found:
+        raise ParameterError(f"There is no run file {pattern}; check the path.")
+    return found
+
+
+COMMANDS = (ca, issue, renew, revoke, show, request, sign)
 
 
 def _snippet(made: authority.Certificate) -> str:

@@ -347,7 +347,7 @@ class PlainSums(Answer, frozen=True, tag=9):
 class NoisedSums(Answer, frozen=True, tag=90):
     """A party's part of sums with noise, its share of the noise in it, that only all parts together show."""
 
-    masked_words: Annotated[U64, noised("counts or sums of clipped gradients over the party's rows, with noise")]
+    noised_words: Annotated[U64, noised("counts or sums of clipped gradients over the party's rows, with noise")]
 
 
 @message(by=DRIVER, to=EVERY_PARTY)

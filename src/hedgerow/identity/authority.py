@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives import serialization
 from hedgerow.errors import IdentityError, ParameterError
 from hedgerow.identity import x509 as issuing
 from hedgerow.identity.identity import Identity, PrivateKey, fingerprint, load_certificate
-from hedgerow.identity.x509 import Pair, in_days, read_certificate, serials
+from hedgerow.identity.x509 import Pair, PublicKey, in_days, read_certificate, serials
 from hedgerow.storage.atomic import write_whole
 
 HOSTS = ("localhost", "127.0.0.1")
@@ -75,7 +75,7 @@ def issue(folder: Path, *names: str, hosts: Sequence[str] = HOSTS, days: int = 3
     """A new key and certificate for each name; nothing is written if one is refused."""
     san, until = issuing.alternatives(hosts), in_days(days)
     for name in names:
-        _check_name(name)
+        check_name(name)
     if len({name.lower() for name in names}) != len(names):
         raise ParameterError("A name is given twice; give each party a name of its own.")
     with _alone(folder):
@@ -86,9 +86,29 @@ def issue(folder: Path, *names: str, hosts: Sequence[str] = HOSTS, days: int = 3
         return [_write(folder, name, pair) for name, pair in made.items()]
 
 
+def certify(
+    folder: Path, asked: Sequence[tuple[str, PublicKey, x509.SubjectAlternativeName]], days: int
+) -> list[Certificate]:
+    """Certificates for keys that others hold; nothing is written if one is refused."""
+    until = in_days(days)
+    for name, _, _ in asked:
+        check_name(name)
+    if len({name.lower() for name, _, _ in asked}) != len(asked):
+        raise ParameterError("Two requests are of one name; give each party a name of its own.")
+    with _alone(folder):
+        ca = _load_ca(folder)
+        for name, _, _ in asked:
+            _check_free(folder, name)
+        made = {name: issuing.certified(ca, name, key, hosts, until) for name, key, hosts in asked}
+        for name, certificate in made.items():
+            write_whole(folder / f"{name}.pem", certificate.public_bytes(_PEM), IdentityError)
+        files = {name: folder / f"{name}.pem" for name in made}
+        return [_described(files[name], load_certificate(files[name]), None) for name in made]
+
+
 def renew(folder: Path, name: str, hosts: Sequence[str] = (), days: int = 365, *, new_key: bool = False) -> Certificate:
     """A new certificate for the same key and, unless others are given, the same hosts; the fingerprint changes."""
-    _check_name(name)
+    check_name(name)
     until = in_days(days)
     with _alone(folder):
         ca, old = _load_ca(folder), _load_pair(folder, name)
@@ -119,11 +139,7 @@ def revoke(folder: Path, who: str | None = None, days: int = 30) -> RevocationLi
 
 def revoked_checker(crl_pem: bytes, ca_pem: bytes) -> Callable[[bytes], bool]:
     """A function that says whether a certificate (DER) is on this list; refuses a list that cannot be trusted now."""
-    try:
-        ca = x509.load_pem_x509_certificate(ca_pem)
-    except ValueError:
-        raise IdentityError("The CA is not a certificate in PEM; give the ca.pem that the parties got.") from None
-    crl = issuing.read_list(crl_pem, ca)
+    crl = issuing.read_list(crl_pem, issuing.read_authority(ca_pem))
     issuing.check_current(crl)
     revoked = serials(crl)
     return lambda certificate: read_certificate(certificate).serial_number in revoked
@@ -192,7 +208,7 @@ def _find(folder: Path, who: str) -> x509.Certificate:
     """The certificate of a name or a fingerprint."""
     wanted = who.replace(":", "").lower()
     if not _PRINT.fullmatch(wanted):
-        _check_name(_OLD.sub("", who))
+        check_name(_OLD.sub("", who))
         return read_certificate(load_certificate(folder / f"{who}.pem"))
     found = [c.file for c in certificates(folder) if c.fingerprint == wanted and c.file.name != "ca.pem"]
     if not found:
@@ -222,7 +238,8 @@ def _old_name(folder: Path, name: str) -> str:
     return next(old for old in names if not (folder / f"{old}.pem").exists())
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse what cannot be a party's name, and so part of a file's."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
             f"{name!r} cannot be the name of a party: use at most 64 letters, digits, '-', '_' and '.', "

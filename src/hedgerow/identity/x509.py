@@ -15,6 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hedgerow.errors import IdentityError, ParameterError
 from hedgerow.identity.identity import PrivateKey
 
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 MOST_DAYS = 36500
 SKEW = datetime.timedelta(minutes=5)
 """By how much another's clock may be behind ours."""
@@ -47,9 +48,9 @@ def new_key() -> ec.EllipticCurvePrivateKey:
 
 def new_ca(name: str, until: datetime.datetime) -> Pair:
     """A CA that signs parties' certificates, not those of other CAs."""
-    key, who = new_key(), _named(name)
+    key, who = new_key(), named(name)
     built = (
-        _begun(who, who, key, until)
+        _begun(who, who, key.public_key(), until)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage("key_cert_sign", "crl_sign"), critical=True)
         .sign(key, hashes.SHA256())
@@ -60,9 +61,16 @@ def new_ca(name: str, until: datetime.datetime) -> Pair:
 def new_certificate(
     ca: Pair, name: str, key: PrivateKey, hosts: x509.SubjectAlternativeName, until: datetime.datetime
 ) -> Pair:
+    """A party's certificate and its key."""
+    return Pair(certified(ca, name, key.public_key(), hosts, until), key)
+
+
+def certified(
+    ca: Pair, name: str, key: PublicKey, hosts: x509.SubjectAlternativeName, until: datetime.datetime
+) -> x509.Certificate:
     """A party's certificate for both ends of a connection; it ends with its CA at the latest."""
-    built = (
-        _begun(_named(name), ca.certificate.subject, key, min(until, ca.certificate.not_valid_after_utc))
+    return (
+        _begun(named(name), ca.certificate.subject, key, min(until, ca.certificate.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage("digital_signature"), critical=True)
         .add_extension(_BOTH_ENDS, critical=False)
@@ -70,7 +78,6 @@ def new_certificate(
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca.key.public_key()), critical=False)
         .sign(ca.key, hashes.SHA256())
     )
-    return Pair(built, key)
 
 
 def new_list(
@@ -103,6 +110,14 @@ def read_certificate(der: bytes) -> x509.Certificate:
         return x509.load_der_x509_certificate(der)
     except ValueError:
         raise IdentityError("What was given as a certificate is none; give one in DER.") from None
+
+
+def read_authority(pem: bytes) -> x509.Certificate:
+    """The certificate of a CA, from the file that the parties got."""
+    try:
+        return x509.load_pem_x509_certificate(pem)
+    except ValueError:
+        raise IdentityError("The CA is not a certificate in PEM; give the ca.pem that the parties got.") from None
 
 
 def read_list(pem: bytes, ca: x509.Certificate) -> x509.CertificateRevocationList:
@@ -142,8 +157,8 @@ def check_issued(ca: x509.Certificate, certificate: x509.Certificate, what: obje
         raise IdentityError(f"{what} was not issued by the CA of this folder; name one that was.") from None
 
 
-def common_name(certificate: x509.Certificate) -> str:
-    """The name in a certificate, which anyone could have written there."""
+def common_name(certificate: x509.Certificate | x509.CertificateSigningRequest) -> str:
+    """The name in a certificate or a request for one, which anyone could have written there."""
     return next((str(a.value) for a in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)), "")
 
 
@@ -174,17 +189,17 @@ def in_days(days: int) -> datetime.datetime:
     return now() + datetime.timedelta(days=days)
 
 
-def _begun(who: x509.Name, by: x509.Name, key: PrivateKey, until: datetime.datetime) -> x509.CertificateBuilder:
+def _begun(who: x509.Name, by: x509.Name, key: PublicKey, until: datetime.datetime) -> x509.CertificateBuilder:
     """What a CA's and a party's certificate have in common."""
     return (
         x509.CertificateBuilder()
         .subject_name(who)
         .issuer_name(by)
-        .public_key(key.public_key())
+        .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now() - SKEW)
         .not_valid_after(until)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 
 
@@ -192,5 +207,6 @@ def _usage(*uses: str) -> x509.KeyUsage:
     return x509.KeyUsage(**{use: use in uses for use in _USES})
 
 
-def _named(name: str) -> x509.Name:
+def named(name: str) -> x509.Name:
+    """A name as certificates have it."""
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])

@@ -5,12 +5,12 @@ noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.agreement.dp import DP
+from hedgerow.agreement.dp import DP, check_untouched
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
@@ -160,7 +160,7 @@ def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
         )
     if table.labels is None:
         raise DataError("The table has no labels; name the label column.")
-    _check_untouched(params)
+    check_untouched(params)
 
 
 WHY = {
@@ -173,19 +173,6 @@ WHY = {
     "monotone_constraints": "they are not kept under noise",
     "a random forest": 'its trees are noised as boosted ones, DP(method="random")',
 }
-
-
-def _check_untouched(params: TreeParams) -> None:
-    """The rule grows trees by parameters of its own; others would have no effect."""
-    default = TreeParams()
-    for field in fields(TreeParams):
-        if field.name in ("random_state", "monotone_constraints", "average", "min_cut_rows", "gradient_bits"):
-            continue
-        if getattr(params, field.name) != getattr(default, field.name):
-            raise ParameterError(
-                f"{field.name} has no effect with differential privacy: its rule sets what trees are grown, from the "
-                "epsilon and the number of rows; leave it out."
-            )
 
 
 def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:

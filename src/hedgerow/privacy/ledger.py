@@ -175,6 +175,17 @@ class Ledger:
             )
 
 
+def run_in(log: Log) -> tuple[str, tuple[Release, ...]]:
+    """The id of the run that a log is of, and all that it has released; no id if it has never begun to."""
+    id_, made = "", Counter[Release]()
+    for line in log.lines():
+        if line["event"] == BEGUN:
+            id_ = line["id"]
+        elif line["event"] == RELEASED:
+            made += counted([decoded(line["release"])])
+    return id_, listed(made)
+
+
 def encoded(release: Release) -> str:
     """A release as a line of a log has it."""
     return msgspec.json.encode(release).decode()

@@ -91,12 +91,15 @@ class OwnerBudget:
         self._check(runs_in(self.log))
 
     def end(self, run: str, releases: Sequence[Release]) -> None:
-        """A run is over, and has made these."""
-        self._note(ENDED, run, releases, runs_in(self.log)[run].unit)
+        """A run is over, and has made these; nothing else of its plan counts any longer."""
+        known = runs_in(self.log).get(run)
+        if known is None:
+            raise PolicyError("The ledger knows nothing of this run; name the ledger that its party had.")
+        self._note(ENDED, run, releases, known.unit, known.budget)
 
-    def _note(self, event: str, run: str, releases: Sequence[Release], unit: str) -> None:
-        texts = [encoded(release) for release in releases]
-        self.log.note(event, id=run, budget=self.limit.budget, unit=unit, releases=texts)
+    def _note(self, event: str, run: str, releases: Sequence[Release], unit: str, budget: str | None = None) -> None:
+        texts, budget = [encoded(release) for release in releases], self.limit.budget if budget is None else budget
+        self.log.note(event, id=run, budget=budget, unit=unit, releases=texts)
         self.log.sync()
 
     def _check(self, runs: Mapping[str, RunCost]) -> None:

@@ -114,11 +114,11 @@ class GroupReleases:
         """The sums of a release: as they were opened before, or asked for; then they are kept before anything else."""
         state = self.progress.state
         known = next((one.words for one in state.opened if one.number == place.number), None)
+        asked = request(False)
+        self.entries.enter(place, encode(asked))
         if known is not None:
             self.group.tell(request(True), Done)
             return known
-        asked = request(False)
-        self.entries.enter(place, encode(asked))
         words = self.group.opened_sum(asked, n, self.group.numbers)
         self.progress.keep(replace(state, opened=(*state.opened, Opened(place.number, words))))
         return words

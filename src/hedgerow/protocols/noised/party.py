@@ -7,6 +7,7 @@ Gives away sums over its rows with noise, under masks; the noise is added before
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -20,6 +21,7 @@ from hedgerow.model.file import decoded
 from hedgerow.model.noised_terms import all_released, own_share, released, terms_of
 from hedgerow.privacy import noise
 from hedgerow.privacy.noised_words import NoisedWords
+from hedgerow.privacy.promise import Promise
 from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.horizontal.batch import Pending
 from hedgerow.protocols.horizontal.own_table import OwnTable
@@ -27,7 +29,7 @@ from hedgerow.protocols.horizontal.prepare import grid_of
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Reply
 from hedgerow.protocols.noised.places import Place
-from hedgerow.protocols.noised.run import dp_of
+from hedgerow.protocols.noised.run import dp_of, promise_of
 from hedgerow.protocols.noised.told import ToldSums
 from hedgerow.protocols.session.noised_releases import releases_of
 from hedgerow.protocols.session.owner import Attempt, PartyContext
@@ -62,7 +64,7 @@ class OwnReleases:
         Whoever asks for a release has the sums of those before it, so that their words are forgotten.
         """
         release, variance = released(place.planned, *self.shares), own_share(place.planned, *self.shares)
-        if not self.words.holds(place.key, release, told):
+        if self.words.kept.read(place.key, release, told) is None:
             self.words.kept.forget()
 
         def draw() -> Words:
@@ -159,7 +161,16 @@ class NoisedParty:
         agreed = (loss_of(self.plan, own.classes), own.columns, tuple(own.classes))
         if not told.ended or (made.loss, made.columns, made.classes) != agreed:
             raise PrivacyError("The driver sends a model of other columns, classes or sums than were agreed.")
+        if not _same(made.promise, promise_of(self.plan, releases.words.ledger.spent())):
+            raise PrivacyError("The driver's model promises other than what this party's ledger tells; it is not kept.")
         if self.context.keep_model is not None:
             self.context.keep_model(request.model)
         releases.words.finish()
         return m.Done()
+
+
+def _same(theirs: Promise | None, own: Promise) -> bool:
+    """Whether two parties promise the same, whatever versions of the accountant they have."""
+    if theirs is None:
+        return False
+    return replace(theirs, composed=own.composed, rdp=own.rdp, accountant=own.accountant, version=own.version) == own

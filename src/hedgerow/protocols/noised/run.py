@@ -5,17 +5,20 @@ The folder has the conversation and who sees what.
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from hedgerow.agreement.dp import DP
+from hedgerow.agreement.dp_words import NEIGHBOURS, SCOPE, adversary
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Facts
 from hedgerow.errors import PartyLost, ProtocolError
 from hedgerow.model.model import Model
 from hedgerow.model.noised_terms import all_released, released, terms_of
 from hedgerow.model.prepare import n_categories
-from hedgerow.privacy.accountant import Release
+from hedgerow.privacy.accountant import Release, Spent
 from hedgerow.privacy.ledger import Budget, Ledger
+from hedgerow.privacy.promise import Promise, promised
 from hedgerow.protocols.columns import Common, assemble
 from hedgerow.protocols.horizontal.attempt import attempt
 from hedgerow.protocols.noised.driver import GroupReleases
@@ -40,10 +43,9 @@ class OpenedLedger:
     def begin(self, terms: Terms) -> None:
         """The releases before the schedule is known; in another attempt they are those of the first."""
         if self._ledger is None:
-            budget = Budget(self.dp.epsilon, self.dp.delta, self.dp.unit)
             planned = self._released(opening(terms).planned)
             log, run = self.progress.driver.log, self.plan.digest.hex()
-            self._ledger = Ledger(budget, planned, log, run, more_to_come=True)
+            self._ledger = Ledger(budget_of(self.plan), planned, log, run, more_to_come=True)
 
     @property
     def ledger(self) -> Ledger:
@@ -93,7 +95,19 @@ class NoisedRun:
         self.ledger.begin(terms)
         releases = GroupReleases(group, terms, self.progress, self.ledger, driver.callbacks)
         fitted = fit(releases, terms, n_categories(shared.columns), plan.params.random_state)
-        return assemble(plan, shared, fitted.base, fitted.forest)
+        model = assemble(plan, shared, fitted.base, fitted.forest)
+        return replace(model, promise=promise_of(plan, self.ledger.ledger.finish()))
+
+
+def promise_of(plan: Plan, spent: Spent) -> Promise:
+    """What a run of this plan promises that has released this."""
+    return promised(budget_of(plan), spent, adversary(plan), SCOPE)
+
+
+def budget_of(plan: Plan) -> Budget:
+    """What it may cost."""
+    dp = dp_of(plan)
+    return Budget(dp.epsilon, dp.delta, dp.unit, NEIGHBOURS)
 
 
 def dp_of(plan: Plan) -> DP:

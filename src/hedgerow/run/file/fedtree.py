@@ -6,7 +6,7 @@ a key, the documentation is followed.
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.agreement.plan import MOST_PARTIES
 from hedgerow.errors import ParameterError, RunError
@@ -61,6 +61,25 @@ def read_conf(path: Path) -> RunFile:
         raise type(error)(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
 
+class Distributed(NamedTuple):
+    """What one of FedTree's files says of a run between machines."""
+
+    method: str
+    task: str
+    n_parties: int
+    host: str
+    trees: dict[str, Any]
+    privacy: dict[str, Any]
+
+
+def read_distributed(path: Path) -> Distributed:
+    """One of FedTree's files as its distributed runs have it: every party names its own data, none is read here."""
+    try:
+        return _Reading(Conf(file_text(path)), []).distributed()
+    except (ParameterError, RunError) as error:
+        raise type(error)(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+
+
 class _Reading:
     """From FedTree's keys to the sections of a run file."""
 
@@ -85,6 +104,15 @@ class _Reading:
             tables["privacy"] = privacy
         self._remark()
         return tables
+
+    def distributed(self) -> Distributed:
+        """What is the same for all parties of a run between machines."""
+        conf = self.conf
+        self._refuse()
+        method = self._method()
+        n = int(conf.number("n_parties", Limit(1, MOST_PARTIES, whole=True), 2))
+        host = conf.text("ip_address", "localhost")
+        return Distributed(method, self._task(), n, host, self._trees(), self._privacy(method))
 
     def _refuse(self) -> None:
         """What is not there, with what to use instead."""

@@ -211,7 +211,7 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts and rounds of trees, or noised sums, are in a checkpoint, whatever its plan; none without one."""
+    """How many attempts and rounds of trees, or noised sums, are in a checkpoint of whatever plan; none without one."""
     try:
         records, _ = records_of(path.read_bytes() if path.exists() else b"", path)
         steps = [_STEP.decode(raw) for raw in records[1:]]
