@@ -13,6 +13,8 @@ from hedgerow.errors import ProtocolError
 T = TypeVar("T")
 PublicMethod = Literal["auto", "random", "additive"]
 """Methods whose trees' structure is public."""
+Way = PublicMethod | Literal["greedy"]
+"""Those whose noise is Gaussian."""
 
 GRADIENT_UNITS = 4096
 """Of a gradient of 1; that of a number is in the range of labels."""
@@ -37,7 +39,7 @@ ROWS_SHARE, CUTS_SHARE, COUNTS_SHARE = 0.005, 0.05, 0.02
 class Terms:
     """What is public before the first release."""
 
-    method: PublicMethod
+    method: Way
     mu: float
     """Of the Gaussian mechanism that all releases together are."""
     n_columns: int
