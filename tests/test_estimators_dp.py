@@ -9,7 +9,7 @@ import hedgerow
 import injected_noise
 from hedgerow import DP, GBDTClassifier, GBDTRegressor, Horizontal, Table
 from hedgerow.errors import ParameterError, PrivacyError
-from hedgerow.model import noised_train
+from hedgerow.model import noised_releases, noised_train
 from hedgerow.model.xgboost import to_xgboost
 
 RNG = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def test_a_model_is_a_function_of_noised_sums_alone(monkeypatch):
 
 
 def test_a_release_that_was_not_planned_stops_the_training(monkeypatch):
-    monkeypatch.setattr(noised_train, "all_released", lambda planned: _without_counts(planned))
+    monkeypatch.setattr(noised_releases, "all_released", lambda planned: _without_counts(planned))
     with pytest.raises(PrivacyError, match="'counts' is not among those"):
         fitted("two classes")
 
@@ -114,7 +114,10 @@ def test_declared_classes_and_categories_are_those_of_the_model_whatever_the_row
     assert model.predict_proba(X[:5]).shape == (5, 3)
     assert model.model_.columns[2].categories == ("0.0", "1.0", "2.0", "9.0")
     assert not model.notes_
-    assert len(GBDTClassifier(dp=DP(epsilon=5)).fit(X, Y, categorical=[2]).notes_) == 2
+    assert "taken from the table" not in model.model_.promise.scope
+    taken = GBDTClassifier(dp=DP(epsilon=5)).fit(X, Y, categorical=[2])
+    assert taken.model_.promise.scope.endswith("not for the categories and classes, taken from the table as known")
+    assert len(taken.notes_) == 2
 
 
 def test_callbacks_hear_of_every_round():

@@ -4,6 +4,7 @@ Who sees what: whoever holds the table sees everything anyway. Of what leaves, t
 noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hedgerow.agreement.dp import DP
@@ -58,8 +59,18 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
         classes,
         label=task.label,
         absent=absent_of(table),
-        promise=promised(budget, ledger.finish(), ADVERSARY, SCOPE),
+        promise=promised(budget, ledger.finish(), ADVERSARY, _scope(dp, columns, classes)),
     )
+
+
+def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
+    """What is covered, and what was taken from the table as if everybody knew it."""
+    declared = dict(dp.categories)
+    taken = [
+        *(["categories"] if any(c.kind == "categorical" and c.name not in declared for c in columns) else []),
+        *(["classes"] if classes and not dp.classes else []),
+    ]
+    return f"{SCOPE}; not for the {' and '.join(taken)}, taken from the table as known" if taken else SCOPE
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
