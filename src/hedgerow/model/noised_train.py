@@ -128,6 +128,12 @@ def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
     columns = tuple(replace(c, categories=declared.get(c.name, c.categories)) for c in table.columns)
     if most := [c.name for c in columns if len(c.categories) > MOST_BINS]:
         raise DataError(f"Column {most[0]!r} has more than {MOST_BINS} categories; declare those to be told apart.")
+    for before, after in zip(table.columns, columns, strict=True):
+        if strangers := len(set(before.categories) - set(after.categories)):
+            task.notes.append(
+                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and count "
+                "as missing."
+            )
     if any(c.kind == "categorical" and c.name not in declared for c in columns):
         task.notes.append(
             "The categories in the table are taken as known to everybody; a rare one would tell of a single row, so "
