@@ -4,10 +4,8 @@ Who sees what: whoever holds the table sees everything anyway. Of what leaves, t
 noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column, Table
@@ -27,9 +25,6 @@ from hedgerow.trees.noised.rule import opening
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 from hedgerow.trees.params import TreeParams
 
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
-
 ADVERSARY = "anybody who knows all rows but one"
 SCOPE = "the model, and every sum that it was made of"
 
@@ -47,13 +42,13 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
     terms = terms_of(dp, columns, len(classes))
     budget = Budget(dp.epsilon, dp.delta, dp.unit)
     ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
-    own_sums, sizes = OwnSums(own, terms, task.threads), n_categories(columns)
+    releases, sizes = kind(OwnSums(own, terms, task.threads), ledger, task.callbacks), n_categories(columns)
     if dp.method == "greedy":
         asked = GreedyTask(terms, task.loss, params, sizes, task.threads, task.callbacks)
-        greedy = fit_greedy(kind(own_sums, ledger), asked)
+        greedy = fit_greedy(releases, asked)
         forest, base, params = greedy.forest, greedy.start.base, greedy.start.params
     else:
-        fitted = fit(kind(own_sums, ledger, task.callbacks), terms, sizes, params.random_state)
+        fitted = fit(releases, terms, sizes, params.random_state)
         forest, base = fitted.forest, fitted.base
     return Model(
         forest,
@@ -64,8 +59,18 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
         classes,
         label=task.label,
         absent=absent_of(table),
-        promise=promised(budget, ledger.finish(), ADVERSARY, SCOPE),
+        promise=promised(budget, ledger.finish(), ADVERSARY, _scope(dp, columns, classes)),
     )
+
+
+def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
+    """What is covered, and what was taken from the table as if everybody knew it."""
+    declared = dict(dp.categories)
+    taken = [
+        *(["categories"] if any(c.kind == "categorical" and c.name not in declared for c in columns) else []),
+        *(["classes"] if classes and not dp.classes else []),
+    ]
+    return f"{SCOPE}; not for the {' and '.join(taken)}, taken from the table as known" if taken else SCOPE
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
@@ -123,6 +128,12 @@ def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
     columns = tuple(replace(c, categories=declared.get(c.name, c.categories)) for c in table.columns)
     if most := [c.name for c in columns if len(c.categories) > MOST_BINS]:
         raise DataError(f"Column {most[0]!r} has more than {MOST_BINS} categories; declare those to be told apart.")
+    for before, after in zip(table.columns, columns, strict=True):
+        if strangers := len(set(before.categories) - set(after.categories)):
+            task.notes.append(
+                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and count "
+                "as missing."
+            )
     if any(c.kind == "categorical" and c.name not in declared for c in columns):
         task.notes.append(
             "The categories in the table are taken as known to everybody; a rare one would tell of a single row, so "

@@ -194,7 +194,7 @@ def _shares(terms: Terms, nu: float) -> tuple[float, float]:
 def _additive(terms: Terms, nu: float, share: float) -> Additive:
     if terms.regression:
         rounds, rate = (40, 0.1) if nu > 4e-3 else (80, 0.1) if nu > 1.5e-3 else (160, 0.25)
-        clip, tau, smooth, spread = 0.15, 0.1, 0.03, 0.006
+        clip, tau, smooth, spread = 0.15, 0.1, 0.015, 0.006
     else:
         rounds, rate = (10, 0.2) if nu > 4e-3 else (20, 0.25)
         # The longest gradient of several classes together is longer than that of one, and the first must not be cut.
