@@ -19,6 +19,7 @@ from benchmarks import (
     ciphers_tree,
     dp_accuracy,
     dp_noise,
+    dp_table4,
     gradient_bits,
     horizontal_parties,
     horizontal_tables,
@@ -157,6 +158,7 @@ BENCHMARKS = {
         for name, title, part, show in (
             ("accuracy", "accuracy", dp_accuracy, print_sheets),
             ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
+            ("table4", "FedTree's noise", dp_table4, print_sheets),
         )
     },
     "gradient_bits": {
