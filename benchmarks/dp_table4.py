@@ -130,7 +130,7 @@ def costs(params: TreeParams, n_columns: int, epsilon: float, exactly: bool) -> 
 
 NONE: dict[str, Figure] = dict.fromkeys(
     (
-        "one noise", "histo- grams", "by PLD", "by RDP", 
+        "one noise", "histo- grams", "by PLD", "by RDP",
         "greedy", "auto",
     )
 )  # fmt: skip
