@@ -38,6 +38,8 @@ def _of_noise(plan: Plan, dp: DP) -> Iterator[str]:
     )
     if dp.public_trees:
         yield "The shape of every tree is public, so that trees cost nothing but the noise of their sums."
+    elif dp.method == "greedy":
+        yield "Cuts are chosen by noised histograms of every level, for which most of the budget is spent."
 
 
 def conditions(dp: DP) -> Iterator[str]:

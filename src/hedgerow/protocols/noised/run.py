@@ -26,6 +26,7 @@ from hedgerow.protocols.noised.places import Place
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Progress
 from hedgerow.trees.noised.fit import fit
+from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.rule import Planned, Schedule, Terms, opening
 
 
@@ -54,7 +55,7 @@ class OpenedLedger:
             raise ProtocolError("A release is planned before columns and classes are agreed.")
         return self._ledger
 
-    def plan_rest(self, told: Schedule) -> None:
+    def plan_rest(self, told: Schedule | GreedySchedule) -> None:
         """All others, once the number of rows is known."""
         if not self._all_planned:
             self.ledger.plan(self._released(told.planned[len(told.opening.planned) :]))
