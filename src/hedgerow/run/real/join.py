@@ -69,7 +69,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
         kept = KeptModel(folder, kept_file(run))
         content = _served(seat, Party(owner, options.threads, kept.keep), kept)
         beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
-        if plan.method.dp is not None:
+        if plan.method.promises_dp:
             beside |= manifest.promised(models.decoded(content, "The model that came").promise)
         folder.finish({kept.file: content}, beside)
     return place
