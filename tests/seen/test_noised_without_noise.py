@@ -14,13 +14,15 @@ from hedgerow.data.table import Table
 from hedgerow.errors import DataError, HedgerowError
 from hedgerow.model import labels as ground
 from hedgerow.privacy import noise
-from hedgerow.trees.noised import sums
+from hedgerow.protocols.noised import greedy_party
+from hedgerow.trees.noised import clipped, sums
 from noised import noised
 
 COLUMNS = {"categories": {"job": ["clerk", "other"]}}
 CLASSES = DP(8, classes=[0, 1], **COLUMNS)
 NUMBERS = DP(8, method="additive", label_range=(0, 1), **COLUMNS)
 DRAWN = DP(8, method="random", classes=["no", "yes"], **COLUMNS)
+GREEDY = DP(8, method="greedy", classes=[0, 1], **COLUMNS)
 
 
 def table(n, seed, labels, gaps=0.0, jobs=("clerk", "other"), constant=False):
@@ -37,9 +39,9 @@ def parties(first, labels):
     return {"party1": first, "party2": table(40, 8, labels), "party3": table(50, 9, labels)}
 
 
-USUAL = {CLASSES: [0, 1], NUMBERS: [0.0, 0.5, 1.0], DRAWN: ["no", "yes"]}
+USUAL = {CLASSES: [0, 1], GREEDY: [0, 1], NUMBERS: [0.0, 0.5, 1.0], DRAWN: ["no", "yes"]}
 ODD = {
-    "a class that is not declared": {CLASSES: [0, 1, 7], DRAWN: ["no", "yes", "perhaps"]},
+    "a class that is not declared": {CLASSES: [0, 1, 7], GREEDY: [0, 1, 7], DRAWN: ["no", "yes", "perhaps"]},
     "no class that is declared": {CLASSES: [3, 4], DRAWN: ["a", "b"]},
     "one class only": {CLASSES: [1], DRAWN: ["yes"]},
     "numbers beyond all bounds": {NUMBERS: [0.0, 1e300, -1e39]},
@@ -51,9 +53,11 @@ CASES = [(dp, labels[dp], what) for what, labels in ODD.items() for dp in labels
 @pytest.fixture
 def without_sums(monkeypatch):
     """Exact sums that are all 0, and no noise: what is said then cannot come from sums."""
-    for name in ("rows", "counts", "bin_counts", "additive", "leaves"):
-        real = getattr(sums.OwnSums, name)
-        monkeypatch.setattr(sums.OwnSums, name, lambda *given, real=real: np.zeros_like(real(*given)))
+    of_one_table = [(sums.OwnSums, name) for name in ("rows", "counts", "bin_counts", "additive", "leaves")]
+    of_nodes = [(clipped.ClippedRows, name) for name in ("histograms", "leaf_sums")]
+    for owner, name in [*of_one_table, *of_nodes, (greedy_party, "root_words")]:
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, real=real: np.zeros_like(real(*given)))
     monkeypatch.setattr(noise, "gaussian", lambda n, _: np.zeros(n, np.int64))
 
 

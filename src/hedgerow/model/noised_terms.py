@@ -6,13 +6,13 @@ from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column
 from hedgerow.privacy.accountant import Release, mu_of_budget, shared
 from hedgerow.privacy.noise import share_of
-from hedgerow.trees.noised.rule import Planned, PublicMethod, Terms
+from hedgerow.trees.noised.rule import Planned, Terms, Way
 
-METHODS: dict[str, PublicMethod] = {"auto": "auto", "additive": "additive", "random": "random"}
+METHODS: dict[str, Way] = {"auto": "auto", "additive": "additive", "random": "random", "greedy": "greedy"}
 
 
 def terms_of(dp: DP, columns: Sequence[Column], n_classes: int) -> Terms:
-    """The terms of trees whose shapes are public; `n_classes` is 0 for numbers."""
+    """What is public before the first release; `n_classes` is 0 for numbers."""
     return Terms(
         METHODS[dp.method],
         mu_of_budget(dp.epsilon, dp.delta),

@@ -16,6 +16,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols import joining
 from hedgerow.protocols.horizontal.run import HorizontalRun
 from hedgerow.protocols.hybrid.run import HybridRun
+from hedgerow.protocols.noised.greedy_run import GreedyRun
 from hedgerow.protocols.noised.run import NoisedRun
 from hedgerow.protocols.opener.run import OpenerRun
 from hedgerow.protocols.secure_sum import SummingGroup
@@ -35,7 +36,10 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Hybrid: HybridRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
-NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = dict.fromkeys(PUBLIC_TREES, NoisedRun)
+NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = {
+    **dict.fromkeys(PUBLIC_TREES, NoisedRun),
+    "greedy": GreedyRun,
+}
 """How a horizontal run with differential privacy is driven, by its way to grow trees."""
 
 

@@ -86,8 +86,10 @@ def _linking(plan: Plan) -> tuple[Kind, ...]:
 def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     names = (*ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     joining = (*JOINING, *names) if plan.method.private_names else JOINING
-    if plan.method.dp is not None and plan.method.dp.public_trees:
-        return (*joining, m.AskNoisedCounts, m.BeginNoised, m.AskNoisedSums, m.NoisedSums)
+    dp = plan.method.dp
+    if dp is not None and dp.method != "laplace":
+        sums = (m.AskNoisedSums,) if dp.public_trees else (m.AskNoisedRoot, m.AskNoisedLevel)
+        return (*joining, m.AskNoisedCounts, m.BeginNoised, *sums, m.NoisedSums)
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
     summed = m.MaskedSums if plan.method.masked else m.PlainSums
