@@ -151,8 +151,8 @@ def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
         (regression and dp.label_range is None, "numbers of unknown range", "declare it, like label_range = [0, 100]"),
         (not regression and dp.label_range is not None, "label_range and classes", "it is the range of numbers"),
         (regression and bool(dp.classes), "classes and numbers", "a regression has no classes; leave them out"),
-        (dp.method != "laplace" and goal.base_score is not None, "base_score", "the rule finds it from a release; leave it "
-         "out"),
+        (dp.method != "laplace" and goal.base_score is not None, "base_score",
+         "the rule finds it from a release; leave it out"),
     ]  # fmt: skip
 
 

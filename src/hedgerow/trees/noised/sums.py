@@ -79,6 +79,8 @@ class OwnSums:
         """The cut points and all that follows are agreed on."""
         self.grid, self.schedule, self.seed = grid, schedule, seed
         self._keys = {}
+        self._leaves = -1, np.empty(0, np.int32)
+        """Of the round that was last."""
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
         self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
         self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
@@ -101,15 +103,21 @@ class OwnSums:
     def leaves(self, round_: int) -> I64:
         """Gradients and hessians in each leaf of the round's drawn tree (scores x leaves x 2 words)."""
         rule = require(self.schedule.trees)
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        leaf = self._leaf_of(round_)
         pairs = self._pairs(self.scores, rule.hessian_units, rule.clip)
         sums = [_native.sums_by_number(own, leaf, N_LEAVES, self.threads) for own in pairs]
         return np.stack(sums).reshape(-1)
 
     def follow(self, round_: int, values: F32) -> None:
         """The round's tree has these values (scores x leaves)."""
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        leaf = self._leaf_of(round_)
         self.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+
+    def _leaf_of(self, round_: int) -> NDArray[np.int32]:
+        """The leaf of each row; sums are made of it, and in the next round scores."""
+        if self._leaves[0] != round_:
+            self._leaves = round_, drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        return self._leaves[1]
 
     def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
         return clipping.clipped_pairs(scores, self.targets, self.terms, hessian_units, clip, self.threads)
