@@ -3,17 +3,21 @@
 If all sums are the same, two federations over quite different rows must say the same, message by message.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from federated import Federation
 from hedgerow import DP, GBDTClassifier, Horizontal
 from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
-from hedgerow.data.table import Table
-from hedgerow.errors import DataError, HedgerowError
+from hedgerow.data.table import Column, Table
+from hedgerow.errors import DataError, HedgerowError, ProtocolError
 from hedgerow.model import labels as ground
 from hedgerow.privacy import noise
+from hedgerow.protocols.columns import MOST_CELLS, check_agreed
 from hedgerow.protocols.noised import greedy_party
 from hedgerow.trees.noised import clipped, sums
 from noised import noised
@@ -124,3 +128,22 @@ def test_one_table_leaves_them_out_too_and_a_simulation_says_so():
 def test_labels_of_another_kind_are_known_of_all_rows_and_refused():
     with pytest.raises(DataError, match="belong to none"):
         noised(parties(table(60, 1, ["0", "1"]), [0, 1]), dp=CLASSES).run()
+
+
+@pytest.mark.parametrize(("n", "refused"), [(100, False), (400, True)])
+def test_how_many_columns_a_party_takes_does_not_depend_on_its_rows(n, refused):
+    """A driver that makes up columns until a party refuses would learn how many rows it has."""
+    fed, own = noised(parties(table(60, 1, [0, 1]), [0, 1]), dp=CLASSES, columns="all"), table(60, 1, [0, 1])
+    facts = m.Facts(own.columns, (0, 1), weighted=False, absent="", validated=False)
+    agreed = m.Agree((*own.columns, *(Column(f"made up {i}") for i in range(n))), (0, 1), "")
+    for n_rows in (30, MOST_CELLS):
+        with pytest.raises(ProtocolError, match="more classes or columns") if refused else nullcontext():
+            check_agreed(fed.plan, agreed, facts, n_rows, 10)
+
+
+def test_without_noise_it_does():
+    fed, own = Federation(parties(table(60, 1, [0, 1]), [0, 1])), table(60, 1, [0, 1])
+    facts, agreed = m.Facts(own.columns, (0, 1), False, "", False), m.Agree(own.columns, (0, 1), "")
+    check_agreed(fed.plan, agreed, facts, 30, 10)
+    with pytest.raises(ProtocolError, match="more classes or columns"):
+        check_agreed(fed.plan, agreed, facts, MOST_CELLS, 10)
