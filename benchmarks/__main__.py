@@ -18,6 +18,7 @@ from benchmarks import (
     ciphers_sweep,
     ciphers_tree,
     dp_accuracy,
+    dp_methods,
     dp_noise,
     dp_table4,
     gradient_bits,
@@ -157,6 +158,7 @@ BENCHMARKS = {
         name: Part(f"differential privacy: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
         for name, title, part, show in (
             ("accuracy", "accuracy", dp_accuracy, print_sheets),
+            ("methods", "methods", dp_methods, print_sheets),
             ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
             ("table4", "FedTree's noise", dp_table4, print_sheets),
         )

@@ -147,9 +147,9 @@ def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
          "validation rows and measure the model once it is trained"),
         (goal.scale_pos_weight != 1, "scale_pos_weight", "a row of more weight needs more noise; leave it out"),
         (params.min_child_rows > 1, "min_child_rows above 1", "rows would be counted without noise"),
-        (params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"),
         (params.average, "a random forest", "its trees are noised as boosted ones; use boosted trees, whose DP method "
          '"random" draws trees too'),
+        (params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"),
         (bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"),
         (regression and goal.objective != "squared", f"the {goal.objective} loss", "its gradients have no bound; use "
          "the squared loss, or classes"),

@@ -52,13 +52,7 @@ def _of_noise(plan: Plan, dp: DP) -> Iterator[str]:
 
 def conditions(dp: DP) -> Iterator[str]:
     """What the promise takes as known to everybody."""
-    taken = [what for what, given in (("categories", dp.categories), ("classes", dp.classes)) if not given]
-    if dp.label_range is not None and "classes" in taken:
-        taken.remove("classes")
-    known = "names and kinds of columns, declared options, who takes part, and when"
-    yield f"Taken as known to everybody, and so not covered: {known}{''.join(f', the {what}' for what in taken)}."
-    if taken:
-        yield (
-            f"The {' and the '.join(taken)} come from the tables, where a rare one may be of one row; declare them "
-            "([privacy] categories, classes)."
-        )
+    known = "names and kinds of columns, categories and classes, declared options, who takes part and when"
+    yield f"Taken as known to everybody, and so not covered: {known}."
+    if not dp.classes and dp.label_range is None:
+        yield "Classes are not declared: those in the tables are told, where a rare one may be of a single row."

@@ -9,6 +9,7 @@ Gives away sums over its rows with noise, under masks; the noise is added before
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
+from hedgerow.data.table import Column
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
 from hedgerow.model.noised_terms import all_released, own_share, released, terms_of
@@ -34,6 +36,7 @@ from hedgerow.protocols.noised.told import AnySchedule, Asked, ToldSums
 from hedgerow.protocols.session.noised_releases import releases_of
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import Table
+from hedgerow.trees.bins import Grid
 from hedgerow.trees.noised.rule import Terms, opening
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
@@ -133,7 +136,7 @@ class NoisedParty:
         told, releases = self._agreed
         self.journal.settle(BEGUN, frame.sha256)
         planned = told.schedule(request.n_rows)
-        grid = grid_of(request, self.schema.own.columns, planned.max_bin)
+        grid = frame.derived(_told_grid, self.schema.own.columns, planned.max_bin)
         if not grid.has_missing.all():
             raise ProtocolError("The cut points that the driver sent have no place for missing values.")
         releases.plan_rest(planned)
@@ -171,6 +174,11 @@ class NoisedParty:
             self.context.keep_model(request.model)
         releases.words.finish()
         return m.Done()
+
+
+def _told_grid(frame: Frame, columns: tuple[Column, ...], max_bin: int) -> Grid:
+    """The cut points that the driver tells, once for all parties that hear this frame."""
+    return grid_of(cast(m.BeginNoised, frame.request), columns, max_bin)
 
 
 def _same(theirs: Promise | None, own: Promise) -> bool:
