@@ -144,6 +144,22 @@ def test_prefixes_that_count_a_row_twice_are_refused():
         fed.run(transport=Lying(fed, changed(m.AskNoisedCounts, lambda r: r.release == 1, prefix=twice)))
 
 
+@pytest.mark.parametrize("column", [lambda c: c - 4, lambda c: np.where(c == 3, -1, c), lambda c: c + 1])
+def test_counts_are_given_of_the_columns_of_the_table_and_by_one_number_each(column):
+    """A column from behind is one of them once more, and its rows would be counted twice."""
+    fed = noised(dp=ADDITIVE, tables=partition.rows(rows(columns=4), n=4))
+    change = changed(m.AskNoisedCounts, lambda r: r.release == 1, column=lambda r: column(r.column).astype(np.int32))
+    with pytest.raises(ProtocolError, match="of columns that are not to be cut"):
+        fed.run(transport=Lying(fed, change))
+
+
+def test_counts_that_are_not_well_formed_are_refused():
+    fed = noised(dp=ADDITIVE)
+    change = changed(m.AskNoisedCounts, lambda r: r.release == 1, column=lambda r: r.column[:-1])
+    with pytest.raises(ProtocolError, match="not well formed"):
+        fed.run(transport=Lying(fed, change))
+
+
 def test_cut_points_without_a_place_for_missing_values_are_refused():
     fed = noised(dp=ADDITIVE)
     change = changed(m.BeginNoised, has_missing=lambda r: np.zeros(len(r.has_missing), np.bool_))

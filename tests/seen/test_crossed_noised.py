@@ -12,7 +12,7 @@ from hedgerow import DP, partition
 from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError, ProtocolError
+from hedgerow.errors import DataError, ParameterError
 from hedgerow.privacy import noise
 from hedgerow.protocols import party as party_side
 from hedgerow.protocols.columns import own_facts
@@ -138,13 +138,6 @@ def test_between_real_parties_categories_must_be_declared():
 def test_declared_categories_are_of_columns_that_there_are():
     with pytest.raises(ParameterError, match="Categories are declared of 'work', which is no categorical column"):
         run(jobs(), DP(8, categories={"work": ["a"]}))
-
-
-def test_a_class_that_is_not_declared_ends_the_run_before_anything_is_summed():
-    fed = noised(other_tables(), dp=replace_dp(classes=(0, 1)))
-    with pytest.raises((DataError, ProtocolError)):
-        fed.run()
-    assert not fed.of("NoisedSums")
 
 
 def test_rows_with_weights_are_refused():

@@ -11,7 +11,7 @@ from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
-from hedgerow.model.model import Model, absent_of
+from hedgerow.model.model import ClassLabel, Model, absent_of
 from hedgerow.model.noised_terms import all_released, terms_of
 from hedgerow.model.noised_trees import PooledTrees, train_laplace
 from hedgerow.model.prepare import n_categories
@@ -37,7 +37,7 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
     classes, columns = dp.classes or task.classes, _columns(table, dp, task)
     if classes and not dp.classes:
         task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
-    table = table.aligned(columns)
+    table = _learnt(table.aligned(columns), classes, task)
     own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
     terms = terms_of(dp, columns, len(classes))
     budget = Budget(dp.epsilon, dp.delta, dp.unit)
@@ -117,6 +117,15 @@ WHY = {
     "monotone_constraints": "they are not kept under noise",
     "a random forest": 'its trees are noised as boosted ones, DP(method="random")',
 }
+
+
+def _learnt(table: Table, classes: tuple[ClassLabel, ...], task: Task) -> Table:
+    """Without rows of which a refusal would tell, as at a party of several."""
+    strange = ground.left_out(table, classes)
+    if strange.any():
+        task.notes.append(ground.left_out_sentence(int(strange.sum())))
+        table = table.take(~strange)
+    return table
 
 
 def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:

@@ -61,8 +61,10 @@ class OwnSums:
     def counts(self, asked: Prefixes) -> I64:
         """Rows with each of these prefixes, all of one length and each asked for once (a word a prefix).
 
+        Of as many columns as are cut, at most: a row in more of them would move the counts by more than was planned.
         Where the number of columns with a value other than 0 is declared, rows with 0 are not counted.
         """
+        _check_columns(asked, self.terms)
         _check_disjoint(asked)
         shift = int(asked.shift[0]) if len(asked.shift) else 0
         out = np.empty(len(asked.column), np.int64)
@@ -160,6 +162,16 @@ def zero_bins(grid: Grid) -> I64:
 def n_words(grid: Grid, terms: Terms) -> int:
     """Words of a score in a release of all bins."""
     return int(grid.offsets[-1]) + terms.counts_nonzero
+
+
+def _check_columns(asked: Prefixes, terms: Terms) -> None:
+    """They are of the table, by the one number that each has, and no more of them than the noise is made for."""
+    column = asked.column
+    if not len(column) == len(asked.prefix) == len(asked.shift):
+        raise ProtocolError("Counts with noise are asked for of prefixes that are not well formed.")
+    outside = (column < 0) | (column >= terms.n_columns)
+    if outside.any() or len(np.unique(column)) > terms.n_numeric:
+        raise ProtocolError("Counts with noise are asked for of columns that are not to be cut.")
 
 
 def _check_disjoint(asked: Prefixes) -> None:
