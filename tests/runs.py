@@ -27,6 +27,7 @@ RUNS = {
     "masked": {},
     "unfollowed": {"follow": False},
     "noised": {"follow": False, "dp": DP(5), "params": TreeParams()},
+    "noised, greedy": {"follow": False, "dp": DP(5, method="greedy")},
     "plain": {"protection": "plain"},
     "local cuts": {"cut_points": "local"},
     "bagging": {"method": "bagging", "protection": "plain"},

@@ -78,6 +78,11 @@ class DP(msgspec.Struct, frozen=True):
         return self.method in PUBLIC_TREES
 
     @property
+    def promises(self) -> bool:
+        """Whether one epsilon holds for all that is released; FedTree's noise leaves some of it as it is."""
+        return self.method != "laplace"
+
+    @property
     def unit(self) -> str:
         """Whose presence the promise is about."""
         return "row" if self.rows_per_id == 1 else "person"
@@ -88,7 +93,7 @@ class DP(msgspec.Struct, frozen=True):
 
     def check_params(self, params: TreeParams) -> None:
         """Refuse parameters that would have no effect, where the rule sets what trees are grown."""
-        if self.method == "laplace":
+        if not self.promises:
             return
         default, free = TreeParams(), (*KEPT, *(SET_BY_USERS if self.method == "greedy" else ()))
         for field in fields(TreeParams):
@@ -100,7 +105,7 @@ class DP(msgspec.Struct, frozen=True):
 
     def check(self, plan: "Plan") -> None:
         """Refuse what would be released without noise, or would leave less noise than promised."""
-        if self.honest(len(plan.members)) < 1:
+        if self.promises and self.honest(len(plan.members)) < 1:
             raise ParameterError(
                 f"With {self.colluders} colluders among {len(plan.members)} parties no honest party is left to add "
                 "noise; name fewer colluders, or take more parties."
@@ -109,7 +114,7 @@ class DP(msgspec.Struct, frozen=True):
             if is_set:
                 raise ParameterError(f"Differential privacy does not go with {what}: {why}.")
         self.check_params(plan.params)
-        if plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
+        if self.promises and plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
             raise ParameterError(
                 "Differential privacy between real parties needs the classes declared, because a rare one would tell "
                 "of a single row; name them, like classes = [0, 1]."
@@ -148,11 +153,12 @@ def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
         (bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"),
         (regression and goal.objective != "squared", f"the {goal.objective} loss", "its gradients have no bound; use "
          "the squared loss, or classes"),
-        (regression and dp.label_range is None, "numbers of unknown range", "declare it, like label_range = [0, 100]"),
+        (regression and dp.promises and dp.label_range is None, "numbers of unknown range", "declare it, like "
+         "label_range = [0, 100]"),
         (not regression and dp.label_range is not None, "label_range and classes", "it is the range of numbers"),
         (regression and bool(dp.classes), "classes and numbers", "a regression has no classes; leave them out"),
-        (dp.method != "laplace" and goal.base_score is not None, "base_score",
-         "the rule finds it from a release; leave it out"),
+        (dp.promises and goal.base_score is not None, "base_score", "the rule finds it from a release; "
+         "leave it out"),
     ]  # fmt: skip
 
 

@@ -6,6 +6,14 @@ from hedgerow.agreement.dp import DP
 from hedgerow.agreement.plan import Plan
 
 SCOPE = "every sum that is opened in the run, and the model"
+NO_EPSILON = (
+    "No epsilon: FedTree's noise leaves numbers of rows, cut points and the first score as they are, so that nothing "
+    "is promised of the model; what it calls epsilon is that of one histogram, and there is one for each column, level "
+    "and tree.",
+    "This method is for comparison only; for a promise that holds use another, like DP(epsilon=1), in a run file "
+    "epsilon = 1.",
+)
+"""Of FedTree's method, wherever it is used."""
 NEIGHBOURS = "add or remove one"
 
 

@@ -140,8 +140,8 @@ def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
     for before, after in zip(table.columns, columns, strict=True):
         if strangers := len(set(before.categories) - set(after.categories)):
             task.notes.append(
-                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and count "
-                "as missing."
+                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and "
+                "count as missing."
             )
     if any(c.kind == "categorical" and c.name not in declared for c in columns):
         task.notes.append(

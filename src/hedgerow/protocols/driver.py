@@ -14,6 +14,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
 from hedgerow.protocols import joining
+from hedgerow.protocols.horizontal.laplace_run import LaplaceRun
 from hedgerow.protocols.horizontal.run import HorizontalRun
 from hedgerow.protocols.hybrid.run import HybridRun
 from hedgerow.protocols.noised.greedy_run import GreedyRun
@@ -39,6 +40,7 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
 NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = {
     **dict.fromkeys(PUBLIC_TREES, NoisedRun),
     "greedy": GreedyRun,
+    "laplace": LaplaceRun,
 }
 """How a horizontal run with differential privacy is driven, by its way to grow trees."""
 

@@ -15,6 +15,7 @@ from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import Pending, worked_out
+from hedgerow.protocols.horizontal.laplace_run import LaplaceParty
 from hedgerow.protocols.horizontal.party import HorizontalParty
 from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
@@ -38,6 +39,7 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
 NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = {
     **dict.fromkeys(PUBLIC_TREES, NoisedParty),
     "greedy": GreedyParty,
+    "laplace": LaplaceParty,
 }
 """What it is in a horizontal run with differential privacy, by its way to grow trees."""
 

@@ -40,7 +40,7 @@ class SummingGroup(PartyGroup):
         if self.plan.method.plain:
             plain = (expected(part, PlainSums, name).words for name, part in parts.items())
             return np.asarray(sum(sized(words, n_words, "words") for words in plain))
-        hidden = (_hidden_words(part, name, self.plan.method.dp is not None) for name, part in parts.items())
+        hidden = (_hidden_words(part, name, self.plan.method.promises_dp) for name, part in parts.items())
         return masks.unmasked_sum([sized(words, n_words, "words") for words in hidden])
 
 

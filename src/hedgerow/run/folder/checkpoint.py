@@ -211,7 +211,7 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts and rounds of trees, or noised sums, are in a checkpoint, whatever its plan; none without it."""
+    """How many attempts and rounds of trees, or noised sums, are in a checkpoint of whatever plan; none without one."""
     steps = _steps_of(path)
     return max((step.attempt for step in steps), default=0), sum(len(step.trees) + len(step.opened) for step in steps)
 
