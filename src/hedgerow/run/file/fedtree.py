@@ -293,8 +293,8 @@ class _Reading:
         budget = conf.number("privacy_budget", Limit(0, MOST_EPSILON, open_low=True), 10)
         self.notes.append(
             f"privacy_tech=dp is FedTree's noise: gradients are cut to 1, hessians are 1 (constant_h=1), and "
-            f"privacy_budget={budget:g} is the epsilon of each histogram, not of the model, which has none; the run says "
-            "what the noise is worth. Sums are masked besides."
+            f"privacy_budget={budget:g} is the epsilon of each histogram, not of the model, which has none; the run "
+            "says what the noise is worth. Sums are masked besides."
         )
         self.notes.append(
             f"For a promise that holds write a run file: epsilon = {budget:g} in [privacy] is then that of everything "
