@@ -20,6 +20,7 @@ from benchmarks import (
     dp_accuracy,
     dp_methods,
     dp_noise,
+    dp_table4,
     gradient_bits,
     horizontal_parties,
     horizontal_tables,
@@ -159,6 +160,7 @@ BENCHMARKS = {
             ("accuracy", "accuracy", dp_accuracy, print_sheets),
             ("methods", "methods", dp_methods, print_sheets),
             ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
+            ("table4", "FedTree's noise", dp_table4, print_sheets),
         )
     },
     "gradient_bits": {

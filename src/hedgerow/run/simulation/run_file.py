@@ -47,7 +47,7 @@ def federated(local: LocalRun) -> Outcome:
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
-            if plan.method.dp is not None:
+            if plan.method.promises_dp:
                 local.notes.append("Metrics are measured on rows at hand without noise; no epsilon covers them.")
             seconds = checkpoint.seconds or [time.perf_counter() - began]
         beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.bins_learnt(state)}
