@@ -4,6 +4,8 @@ Nothing is encrypted or exchanged, so that accuracy over many seeds costs little
 claim of `tests/equal`, and `hybrid_gap` looks again on the sets that are measured.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from hedgerow.model.model import Model
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task, prepare
 from hedgerow.protocols.vertical.active import completed
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, JOINT, PASSIVE_ONLY
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, JOINT, PASSIVE_ONLY, levels_of
 from hedgerow.trees.boost import boost
 from hedgerow.trees.local import LocalRows
 from hedgerow.trees.params import TreeParams
@@ -31,11 +33,6 @@ class ScheduledRows(LocalRows):
     @property
     def _letter(self) -> str:
         return self.levels[self.depth] if self.levels else JOINT
-
-    @property
-    def subtracts(self) -> bool:  # type: ignore[override]  # a constant of one table's rows
-        """Where the same columns competed above."""
-        return not self.levels or (self.depth > 0 and self._letter == self.levels[self.depth - 1])
 
     def start_round(self, round_: int) -> None:
         """All rows are at the roots again."""
@@ -63,5 +60,6 @@ def train_by(table: Table, params: TreeParams, task: Task, levels: str, n_own: i
     ready = prepare(table, params, task)
     rows = ScheduledRows(ready.rows, levels, n_own)
     growth = growth_of(ready.fixed.grid, ready.params, ready.fixed.scales, task.threads)
+    growth = replace(growth, levels=levels_of(levels))
     done = boost(rows, growth, ready.params, ready.fixed.scales, task.loss.n_trees, ready.stopping)
     return ready.model(done, ready.columns)

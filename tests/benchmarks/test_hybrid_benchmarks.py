@@ -11,9 +11,11 @@ from benchmarks.rows import all_ok
 from benchmarks.settings import Request, Settings
 
 from benchmarks import hybrid_figures, hybrid_gap, hybrid_plots, hybrid_runs, hybrid_tables
-from hedgerow.agreement.options import Hybrid
+from hedgerow.agreement.options import Hybrid, NoPrivacy
 from hedgerow.data.hybrid_partition import HybridTables, merged
 from hedgerow.data.table import Table
+from hedgerow.run.file.hybrid_tables import joined
+from hedgerow.trees.grow import Grown
 
 REQUEST = Request(Settings(threads=1), ("adult-20",), quick=True)
 
@@ -56,6 +58,25 @@ def test_separate_subtrees_of_one_party_are_the_schedule_over_its_table(tiny):
     pair = Pair(*(some._replace(passive={"one": merged(some.passive)}) for some in made))
     trial = Trial.of(tiny, pair, REQUEST)
     assert np.allclose(trial.separate_scores(), trial.by_scores("AAPP"), atol=1e-5)
+
+
+def of_a_run(trial):
+    """Scores of the test rows by a run with separate subtrees."""
+    method = Hybrid(NoPrivacy(i_accept_disclosure=True), active="active", align="given", levels="AAPP", separate=True)
+    model, test = trial.federated(method), trial.pair.test
+    units = [(name,) for name in test.passive]
+    table = joined({"active": test.active, **test.passive}, "active", units=units)
+    return model.scores(table.aligned(model.columns))[:, 0]
+
+
+def test_a_run_with_separate_subtrees_gives_the_scores_that_are_measured(tiny, monkeypatch):
+    """The sabotage: a leaf without rows has the value of a node that deals rows, with some other parties' rows."""
+    made = tiny.pair(0, parties=7)
+    trial = Trial.of(tiny, Pair(first_rows(made.train, 200), made.test), REQUEST)
+    assert np.allclose(of_a_run(trial), trial.separate_scores(), atol=1e-5)
+    honest = Grown.sums_above
+    monkeypatch.setattr(Grown, "sums_above", lambda self, sums, _dealing: honest(self, sums))
+    assert not np.allclose(of_a_run(trial), trial.separate_scores(), atol=1e-5)
 
 
 def test_rows_that_no_party_holds_keep_the_value_of_their_leaf(tiny):
