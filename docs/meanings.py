@@ -173,8 +173,8 @@ RUN_FILE = {
         "owner's table must keep to it",
         "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
         "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
-        "classes": "all classes, declared because a rare one would tell of a single row, and rows of others are left out "
-        "without a word to the other parties; simulations take those in the labels",
+        "classes": "all classes, declared because a rare one would tell of a single row; rows of others are left out "
+        "without a word to the other parties. Simulations take those in the labels",
         "categories": 'the categories of columns, declared likewise, like `{job = ["clerk", "other"]}`; others '
         "count as missing",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "

@@ -53,7 +53,7 @@ def exact_sums(fed, model):
 
 def noise_of(dp=ADDITIVE):
     """What every opened word is beyond the exact sum, in units of the deviation that the promise needs."""
-    fed = noised(partition.rows(rows(400, 9), n=5), dp=dp)
+    fed = noised(partition.rows(rows(400, 27), n=5), dp=dp)
     model, state = fed.run()
     scales = [release.scale for release in model.promise.releases for _ in range(release.times)]
     parts = zip(state.opened, exact_sums(fed, model), scales, strict=True)

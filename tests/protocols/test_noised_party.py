@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hedgerow import DP, GBDTClassifier, Horizontal, partition
+from hedgerow.agreement.dp_words import adversary
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_request, encode
@@ -195,6 +196,15 @@ def test_an_answer_without_noise_is_refused_by_the_driver():
 
     with pytest.raises(ProtocolError, match="'party2' answered MaskedSums where NoisedSums"):
         fed.run(transport=InProcess({**fed.transport.answers, "party2": answer}))
+
+
+@pytest.mark.parametrize(
+    ("colluders", "against"), [(0, "not against the parties, who"), (1, "up to one party of the 2")]
+)
+def test_without_colluders_nothing_is_promised_against_parties_that_know_their_own_noise(colluders, against):
+    fed = noised(partition.rows(rows(), n=2), dp=DP(8, method="additive", colluders=colluders), allow_two=True)
+    assert against in adversary(fed.plan)
+    assert bool(fed.plan.method.warnings(2)) == (colluders == 0)
 
 
 # The ledger

@@ -288,7 +288,8 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
         """What two parties learn of each other."""
-        if not self.only_sums or self.drawn(n_parties) != 2 or self.promises_dp:
+        bounded = self.dp is not None and self.dp.promises and self.dp.colluders > 0
+        if not self.only_sums or self.drawn(n_parties) != 2 or bounded:
             return ()
         one = self.opener or "each"
         return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)
