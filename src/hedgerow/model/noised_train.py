@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hedgerow.agreement.dp import DP
+from hedgerow.agreement.dp_words import scope_without, taken_from_tables
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
@@ -65,12 +66,7 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
 
 def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
     """What is covered, and what was taken from the table as if everybody knew it."""
-    declared = dict(dp.categories)
-    taken = [
-        *(["categories"] if any(c.kind == "categorical" and c.name not in declared for c in columns) else []),
-        *(["classes"] if classes and not dp.classes else []),
-    ]
-    return f"{SCOPE}; not for the {' and '.join(taken)}, taken from the table as known" if taken else SCOPE
+    return scope_without(taken_from_tables(dp, columns, classes), SCOPE)
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
