@@ -12,9 +12,10 @@ from hedgerow.agreement.dp_words import scope_without, taken_from_tables
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
+from hedgerow.model.laplace_train import train_laplace
 from hedgerow.model.model import ClassLabel, Model, absent_of
 from hedgerow.model.noised_terms import all_released, terms_of
-from hedgerow.model.noised_trees import PooledTrees, train_laplace
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.model.prepare import n_categories
 from hedgerow.model.train import Task
 from hedgerow.privacy.ledger import Budget, Ledger
