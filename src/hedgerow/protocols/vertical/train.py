@@ -75,7 +75,7 @@ def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRow
     """Everybody's columns over the own rows; the parties hear how large the run will be."""
     plan = talk.group.plan
     kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
-    return kind(talk, ready.rows, joint, plan.params, done)
+    return kind(talk, ready.rows, joint, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:
