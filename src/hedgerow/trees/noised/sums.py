@@ -13,7 +13,7 @@ from scipy import sparse
 from hedgerow import _native
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.trees import bins
-from hedgerow.trees.bins import Grid, Values
+from hedgerow.trees.bins import BinMatrix, Grid, Values
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised import clipping
 from hedgerow.trees.noised.public_trees import drawn
@@ -49,6 +49,14 @@ class OwnRows:
 class OwnSums:
     """Sums over the rows of one table."""
 
+    grid: Grid
+    schedule: Schedule
+    seed: int
+    matrix: BinMatrix
+    scores: F32
+    _leaves: tuple[int, NDArray[np.int32]]
+    """Of the round that was last. These are there from `begin` on."""
+
     def __init__(self, own: OwnRows, terms: Terms, threads: int = 1) -> None:
         self.own, self.terms, self.threads = own.limited(terms), terms, threads
         self.targets = clipping.targets_of(own.labels, terms)
@@ -80,7 +88,6 @@ class OwnSums:
         self.grid, self.schedule, self.seed = grid, schedule, seed
         self._keys = {}
         self._leaves = -1, np.empty(0, np.int32)
-        """Of the round that was last."""
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
         self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
         self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
