@@ -1,6 +1,7 @@
 """The hybrid benchmark on a tiny network: what is measured is what a run would give, and figures beside figures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,6 +117,34 @@ def test_every_table_has_ours_and_theirs_and_pictures_are_drawn(tmp_path):
     pictures = hybrid_plots.draw(json.loads(json.dumps([row.as_json() for row in rows])), tmp_path)
     assert [path.name for path in pictures] == ["hybrid-parties.png", "hybrid-skew.png"]
     assert all(path.stat().st_size > 5000 for path in pictures)
+
+
+def test_random_cuts_are_those_of_a_run(tiny):
+    pair = Pair(*(first_rows(some, 600) for some in tiny.pair(0)))
+    trial = Trial.of(tiny, pair, REQUEST)
+    method = Hybrid(
+        NoPrivacy(i_accept_disclosure=True), active="active", align="given", shared=True, passive_cuts="random"
+    )
+    whole, n_own = trial.pooled_tables[0], pair.train.active.n_columns
+    found = hybrid_runs.train_by(whole, trial.params, trial.task, "AAPP", n_own, ((n_own, whole.n_columns),))
+    assert trial.federated(method.scheduled(4)).forest == found.forest
+    assert 0.5 < trial.random() < 1
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path):
+    request, measured = replace(REQUEST, keep=tmp_path / "kept"), []
+
+    def measure(seed):
+        measured.append(seed)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return {"shared": float(seed)}
+
+    whole = replace(request, quick=False)
+    with pytest.raises(KeyboardInterrupt):
+        hybrid_tables.mean_of("table 3", "a set", whole, measure)
+    assert hybrid_tables.mean_of("table 3", "a set", whole, measure) == {"shared": 1.0}
+    assert measured == [0, 1, 1, 2], "the first seed is taken from the folder"
 
 
 def test_scores_of_shared_columns_do_not_depend_on_how_many_parties_there_are(tiny):

@@ -274,3 +274,18 @@ def test_estimators_promise_what_the_federation_does():
     assert (model.promise.epsilon, model.promise.unit) == (2.0, "row")
     assert "up to one party of the 3" in model.promise.adversary
     assert model.promise.composed <= 2
+
+
+@pytest.mark.parametrize(
+    ("classes", "taken"), [((), "; not for the classes, taken from the tables as known"), ((0, 1), "")]
+)
+def test_the_promise_says_what_was_taken_from_tables(classes, taken):
+    model = noised(dp=DP(8, method="additive", classes=classes)).model()
+    assert model.promise.scope == f"every sum that is opened in the run, and the model{taken}"
+
+
+def test_without_colluders_nothing_is_promised_against_the_parties():
+    method = Horizontal(dp=DP(1, colluders=0))
+    assert "nothing is promised against the parties" in method.warnings(3)[0]
+    assert not Horizontal(dp=DP(1)).warnings(2)
+    assert "but not the parties" in noised(dp=DP(8, method="additive", colluders=0)).model().promise.adversary

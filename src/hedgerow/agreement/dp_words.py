@@ -1,9 +1,10 @@
 """What differential privacy promises in a run, against whom, and what it does not cover, in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hedgerow.agreement.dp import DP
 from hedgerow.agreement.plan import Plan
+from hedgerow.data.table import Column
 
 SCOPE = "every sum that is opened in the run, and the model"
 NO_EPSILON = (
@@ -21,9 +22,22 @@ def adversary(plan: Plan) -> str:
     """Against whom the promise holds."""
     dp, n = plan.method.dp, len(plan.members)
     if dp is None or not dp.colluders:
-        return "the driver and outsiders who have the model, but not against the parties, who know their own noise"
+        return "the driver and whoever has the model, but not the parties, which know their own share of the noise"
     some = "one party" if dp.colluders == 1 else f"{dp.colluders} parties"
     return f"the driver with up to {some} of the {n}, and whoever has the model"
+
+
+def taken_from_tables(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> tuple[str, ...]:
+    """What tables tell without noise because nobody has declared it."""
+    declared = dict(dp.categories)
+    bare = any(column.kind == "categorical" and column.name not in declared for column in columns)
+    taken = {"categories": bare, "classes": bool(classes) and not dp.classes}
+    return tuple(what for what, is_taken in taken.items() if is_taken)
+
+
+def scope_without(taken: Sequence[str], scope: str = SCOPE) -> str:
+    """What is promised, but for what was taken from tables."""
+    return f"{scope}; not for the {' and '.join(taken)}, taken from the tables as known" if taken else scope
 
 
 def promise_of(plan: Plan, dp: DP) -> Iterator[str]:
@@ -40,10 +54,9 @@ def promise_of(plan: Plan, dp: DP) -> Iterator[str]:
 
 def _of_noise(plan: Plan, dp: DP) -> Iterator[str]:
     n, honest = len(plan.members), dp.honest(len(plan.members))
-    less = "Nobody sees less noise than promised." if dp.colluders else "A party that takes its own away sees less."
     yield (
         f"Each of the {n} parties adds 1/{honest} of the variance that is needed, under masks: {honest} of them are "
-        f"enough, and all together are {n / honest:.3g} times as much. {less}"
+        f"enough, and all together are {n / honest:.3g} times as much. Nobody sees less noise than promised."
     )
     if dp.public_trees:
         yield "The shape of every tree is public, so that trees cost nothing but the noise of their sums."

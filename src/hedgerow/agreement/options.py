@@ -287,9 +287,11 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
         return not self.plain
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
-        """What two parties learn of each other."""
-        bounded = self.dp is not None and self.dp.promises and self.dp.colluders > 0
-        if not self.only_sums or self.drawn(n_parties) != 2 or bounded:
+        """What two parties learn of each other; of noise, where parties may know too much of it."""
+        if self.dp is not None and self.promises_dp:
+            none = "With colluders = 0 nothing is promised against the parties, which know their own noise."
+            return () if self.dp.colluders else (none,)
+        if not self.only_sums or self.drawn(n_parties) != 2:
             return ()
         one = self.opener or "each"
         return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)

@@ -1,9 +1,9 @@
 """What a training with differential privacy takes of a table, and what it refuses: before anything is released."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hedgerow.agreement.dp import DP
+from hedgerow.agreement.dp_words import scope_without, taken_from_tables
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
@@ -35,17 +35,7 @@ def declared(table: Table, params: TreeParams, task: Task, dp: DP) -> Declared:
         task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
     table = _learnt(table.aligned(columns), classes, task)
     own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
-    return Declared(own, columns, classes, _scope(dp, columns, classes))
-
-
-def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
-    """What is covered, and what was taken from the table as if everybody knew it."""
-    known = dict(dp.categories)
-    taken = [
-        *(["categories"] if any(c.kind == "categorical" and c.name not in known for c in columns) else []),
-        *(["classes"] if classes and not dp.classes else []),
-    ]
-    return f"{SCOPE}; not for the {' and '.join(taken)}, taken from the table as known" if taken else SCOPE
+    return Declared(own, columns, classes, scope_without(taken_from_tables(dp, columns, classes), SCOPE))
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:

@@ -85,7 +85,7 @@ class GroupReleases:
 
     def bin_counts(self) -> I64:
         """What becomes known to the driver: how many of all rows are in each bin, with noise."""
-        return self._sums(self.place("counts"), NO_SCORES, NO_SCORES, self._width)
+        return self._sums(self.place("bins"), NO_SCORES, NO_SCORES, self._width)
 
     def additive(self, round_: int, base: F32, values: F32) -> I64:
         """What becomes known to the driver: sums of all rows' gradients in each bin, with noise."""

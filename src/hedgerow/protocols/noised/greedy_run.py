@@ -6,12 +6,11 @@ The folder has the conversation and who sees what.
 from dataclasses import replace
 
 from hedgerow.model.model import Model
-from hedgerow.model.noised_terms import terms_of
 from hedgerow.model.prepare import n_categories
 from hedgerow.protocols.columns import Common, assemble, loss_of
 from hedgerow.protocols.horizontal.run import RoundCallbacks
 from hedgerow.protocols.noised.greedy_driver import GroupTrees
-from hedgerow.protocols.noised.run import NoisedRun, dp_of, promise_of
+from hedgerow.protocols.noised.run import NoisedRun
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Progress
 from hedgerow.trees.boost import Round
@@ -31,11 +30,10 @@ class GreedyRun(NoisedRun):
 
     def _train(self, group: SummingGroup, shared: Common) -> Model:
         plan, driver = group.plan, self.progress.driver
-        terms = terms_of(dp_of(plan), shared.columns, len(shared.classes))
-        self.ledger.begin(terms)
+        terms = self._begun(shared)
         releases = GroupTrees(group, terms, self.progress, self.ledger, ())
         loss, sizes = loss_of(plan, shared.classes), n_categories(shared.columns)
         task = GreedyTask(terms, loss, plan.params, sizes, driver.threads, (self._told,))
         fitted = fit_greedy(releases, task)
         model = replace(assemble(plan, shared, fitted.start.base, fitted.forest), params=fitted.start.params)
-        return replace(model, promise=promise_of(plan, self.ledger.ledger.finish()))
+        return self._promising(model)

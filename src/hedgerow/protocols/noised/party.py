@@ -125,6 +125,11 @@ class NoisedParty:
         """Before anything was told."""
         return ToldSums(own, terms)
 
+    def _promise(self, releases: OwnReleases) -> Promise:
+        """What this party's own ledger lets a model promise."""
+        own = self.schema.own
+        return promise_of(self.plan, releases.words.ledger.spent(), own.columns, tuple(own.classes))
+
     @property
     def _agreed(self) -> "tuple[ToldSums, OwnReleases]":
         if self._told is None or self.releases is None:
@@ -168,7 +173,7 @@ class NoisedParty:
         agreed = (loss_of(self.plan, own.classes), own.columns, tuple(own.classes))
         if not told.ended or (made.loss, made.columns, made.classes) != agreed:
             raise PrivacyError("The driver sends a model of other columns, classes or sums than were agreed.")
-        if not _same(made.promise, promise_of(self.plan, releases.words.ledger.spent())):
+        if not _same(made.promise, self._promise(releases)):
             raise PrivacyError("The driver's model promises other than what this party's ledger tells; it is not kept.")
         if self.context.keep_model is not None:
             self.context.keep_model(request.model)

@@ -7,7 +7,7 @@ from typing import Literal
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.rule import Opening, Planned, Schedule
 
-Kind = Literal["rows", "cuts", "counts", "additive", "leaves", "root", "level", "ends"]
+Kind = Literal["rows", "cuts", "bins", "additive", "leaves", "root", "level", "ends"]
 Part = tuple[Kind, Planned]
 
 
@@ -61,7 +61,7 @@ def _opening(opening: Opening) -> list[Part]:
 
 def _rounds(schedule: Schedule) -> Iterator[Part]:
     if schedule.additive is not None:
-        yield "counts", schedule.additive.counts
+        yield "bins", schedule.additive.counts
         yield "additive", schedule.additive.gradients
     if schedule.trees is not None:
         yield "leaves", schedule.trees.leaves

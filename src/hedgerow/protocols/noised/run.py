@@ -4,14 +4,15 @@ The folder has the conversation and who sees what.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from hedgerow.agreement.dp import DP
-from hedgerow.agreement.dp_words import NEIGHBOURS, SCOPE, adversary
+from hedgerow.agreement.dp_words import NEIGHBOURS, adversary, scope_without, taken_from_tables
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import Facts
+from hedgerow.corridor.messages import ClassLabel, Facts
+from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError, PartyLost, ProtocolError
 from hedgerow.model.model import Model
 from hedgerow.model.noised_terms import all_released, released, terms_of
@@ -92,33 +93,43 @@ class NoisedRun:
 
     def _train(self, group: SummingGroup, shared: Common) -> Model:
         plan, driver = group.plan, self.progress.driver
-        for sentence in taken_as_known(dp_of(plan), shared):
-            driver.note(sentence)
-        terms = terms_of(dp_of(plan), shared.columns, len(shared.classes))
-        self.ledger.begin(terms)
+        terms = self._begun(shared)
         releases = GroupReleases(group, terms, self.progress, self.ledger, driver.callbacks)
         fitted = fit(releases, terms, n_categories(shared.columns), plan.params.random_state)
         model = assemble(plan, shared, fitted.base, fitted.forest)
-        return replace(model, promise=promise_of(plan, self.ledger.ledger.finish()))
+        return self._promising(model)
+
+    def _begun(self, shared: Common) -> Terms:
+        """What is known before the first release; the ledger begins, and the user is told what is taken as known."""
+        dp, driver = dp_of(self.progress.driver.plan), self.progress.driver
+        for sentence in taken_as_known(dp, shared):
+            driver.note(sentence)
+        terms = terms_of(dp, shared.columns, len(shared.classes))
+        self.ledger.begin(terms)
+        return terms
+
+    def _promising(self, model: Model) -> Model:
+        """The model with what is promised of it, once all was released."""
+        plan, spent = self.progress.driver.plan, self.ledger.ledger.finish()
+        return replace(model, promise=promise_of(plan, spent, model.columns, model.classes))
 
 
 def taken_as_known(dp: DP, shared: Common) -> Iterator[str]:
     """What tables tell without noise because nobody has declared it; refuses categories of a column that has none."""
     categorical = {column.name for column in shared.columns if column.kind == "categorical"}
-    declared = {name for name, _ in dp.categories}
-    if strange := sorted(declared - categorical):
+    if strange := sorted({name for name, _ in dp.categories} - categorical):
         raise ParameterError(f"Categories are declared of {strange[0]!r}, which is no categorical column of the run.")
-    for what, is_taken in (("classes", shared.classes and not dp.classes), ("categories", categorical - declared)):
-        if is_taken:
-            yield (
-                f"The {what} in the tables are taken as known to everybody, though a rare one would tell of a single "
-                f"row; to be sure, declare them ({what} of DP, or of [privacy])."
-            )
+    for what in taken_from_tables(dp, shared.columns, shared.classes):
+        yield (
+            f"The {what} in the tables are taken as known to everybody, though a rare one would tell of a single row; "
+            f"to be sure, declare them ({what} of DP, or of [privacy])."
+        )
 
 
-def promise_of(plan: Plan, spent: Spent) -> Promise:
-    """What a run of this plan promises that has released this."""
-    return promised(budget_of(plan), spent, adversary(plan), SCOPE)
+def promise_of(plan: Plan, spent: Spent, columns: Sequence[Column], classes: Sequence[ClassLabel]) -> Promise:
+    """What a run of this plan promises that has released this, over these columns and classes."""
+    taken = taken_from_tables(dp_of(plan), columns, classes)
+    return promised(budget_of(plan), spent, adversary(plan), scope_without(taken))
 
 
 def budget_of(plan: Plan) -> Budget:

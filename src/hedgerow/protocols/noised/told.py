@@ -97,7 +97,7 @@ class ToldSums:
             return self.own.counts(Prefixes(request.column, request.prefix, request.shift))
         if not isinstance(request, AskNoisedSums):
             raise ProtocolError("The driver asks for sums of trees that are not grown in this run.")
-        if place.kind == "counts":
+        if place.kind == "bins":
             return self.own.bin_counts()
         if place.kind == "additive":
             return self.own.additive(place.round, request.base, request.values)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.additive import Merging, SealedSums, SecretKey
+from hedgerow.privacy.additive import Cipher, Merging, SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
@@ -34,6 +34,7 @@ from hedgerow.protocols.vertical.columns import (
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
 from hedgerow.protocols.vertical.room import ensure_room, largest
+from hedgerow.protocols.vertical.talk import KeyUse as KeyUse
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
@@ -89,7 +90,7 @@ class VerticalRows:
     """What allows and refuses cuts is told of every node by itself."""
 
     def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, done: int) -> None:
-        self.group, self.cipher, self.asks, self.before, self.links = talk
+        self.group, self.keys, self.asks, self.before, self.links = talk
         self.own, self.joint, self.params = own, joint, self.group.plan.params
         asked = {party: int(wanted(joint.bins(o)).sum()) for o in joint.passive() for party in joint.holders(o)}
         self.groups = {party: n for party, n in asked.items() if n}
@@ -137,6 +138,11 @@ class VerticalRows:
         """Gradients that were cut to the agreed range."""
         return self.own.clipped
 
+    @property
+    def cipher(self) -> Cipher:
+        """What gradients are sealed with."""
+        return self.keys.cipher
+
     def _letter(self, depth: int) -> str:
         """Whose columns compete at this level."""
         levels = self.group.plan.schedule
@@ -162,8 +168,8 @@ class VerticalRows:
     def _new_sealing(self, asked: Mapping[str, int]) -> Sealing | None:
         """A new key, and nothing claimed yet."""
         self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
-        merging = list(self.now.merging.values())
-        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
+        use = KeyUse(self.own.threads, self.seals_sides, tuple(self.now.merging.values()))
+        secret = self.keys.take(use, more=self.now.number + 1 < self.params.n_estimators)
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
         letters = self.group.plan.schedule
         again = levels_of(letters).twice([depth for depth, letter in enumerate(letters) if asks(letter)])

@@ -42,6 +42,8 @@ OWNERS = {
     JOINT: frozenset({"active", "passive"}),
     DEALING: frozenset({"holders"}),
 }
+POSITIVE = (False, True)
+"""Whether none is negative: of gradients, and of hessians."""
 RUN_SUMS = 4
 """Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
 asked for again after a loss."""
@@ -256,6 +258,7 @@ def tree_plans(
         yield RowsPlan(
             rows=rows,
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=nodes,
@@ -333,6 +336,7 @@ class Asked(NamedTuple):
         return RowsPlan(
             rows=max(n_rows, 1),
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=len(sizes),

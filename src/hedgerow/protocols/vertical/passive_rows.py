@@ -31,7 +31,16 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, levels_of, run_nodes, tree_plans, with_siblings
+from hedgerow.protocols.vertical.columns import (
+    POSITIVE,
+    Asked,
+    CutPlaces,
+    asks,
+    levels_of,
+    run_nodes,
+    tree_plans,
+    with_siblings,
+)
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
@@ -339,6 +348,7 @@ class PassiveRows:
         plan = RowsPlan(
             rows=own * begun.n_trees,
             bounds=(begun.bound, begun.bound),
+            positive=POSITIVE,
             groups=begun.groups,
             columns=begun.columns,
             nodes=max(min(lowest, widest), 1),

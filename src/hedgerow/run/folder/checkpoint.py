@@ -211,9 +211,10 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts and rounds of trees, or noised sums, are in a checkpoint of whatever plan; none without one."""
+    """How many attempts, and rounds of trees or noised sums, a checkpoint has, whatever its plan; none without it."""
     steps = _steps_of(path)
-    return max((step.attempt for step in steps), default=0), sum(len(step.trees) + len(step.opened) for step in steps)
+    n_done = sum(len(step.trees) + len(step.opened) for step in steps)
+    return max((step.attempt for step in steps), default=0), n_done
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from hedgerow.run.forecast.greedy import greedy_nodes, greedy_sums
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import linking
-from hedgerow.run.forecast.noised import noised_nodes, noised_sums
+from hedgerow.run.forecast.noised_sums import noised_nodes, noised_sums
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words

@@ -6,7 +6,7 @@ from hedgerow.agreement.dp import DP
 from hedgerow.agreement.plan import Plan
 from hedgerow.protocols.columns import loss_of
 from hedgerow.run.forecast.line import Line
-from hedgerow.run.forecast.noised import PREFIX, USUAL_ROWS, VALUE, WORD, opening_lines, terms_for
+from hedgerow.run.forecast.noised_sums import PREFIX, USUAL_ROWS, VALUE, WORD, opening_lines, terms_for
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.trees.noised.fit_greedy import chosen_of
 from hedgerow.trees.noised.greedy_rule import GreedySchedule, greedy_schedule

@@ -43,11 +43,11 @@ def noised_sums(plan: Plan, dp: DP, shape: Shape) -> Iterator[Line]:
     told = schedule_for(plan, dp, shape)
     n_scores, bins = loss_of(plan, range(shape.n_classes)).n_trees, shape.columns * (told.max_bin + 1)
     yield from opening_lines(shape, told.max_bin)
-    words: dict[Kind, int] = {"counts": bins, "additive": n_scores * bins, "leaves": n_scores * N_LEAVES * 2}
+    words: dict[Kind, int] = {"bins": bins, "additive": n_scores * bins, "leaves": n_scores * N_LEAVES * 2}
     for place in places(told):
         if place.kind in words:
             n = words[place.kind]
-            values = 0 if place.kind == "counts" else n // (2 if place.kind == "leaves" else 1)
+            values = 0 if place.kind == "bins" else n // (2 if place.kind == "leaves" else 1)
             yield Line("AskNoisedSums", 1, values * VALUE, trip=True)
             yield Line("NoisedSums", 1, n * WORD)
 
