@@ -13,7 +13,7 @@ from hedgerow.model.train import Task, prepare
 from hedgerow.privacy import noise
 from hedgerow.privacy.accountant import Release, at_most
 from hedgerow.trees.grow import Rows, Summed
-from hedgerow.trees.noised.clipped import ClippedRows
+from hedgerow.trees.noised.clipped_rows import ClippedRows
 from hedgerow.trees.noised.greedy import root_words
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.growing import GreedyTrees, LaplaceTrees, Start, boost_noised

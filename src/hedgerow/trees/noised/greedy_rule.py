@@ -7,7 +7,7 @@ in a tree among its levels and its leaves. Frozen: nothing of it was, or is, cho
 from dataclasses import dataclass
 from math import floor, sqrt
 
-from hedgerow.trees.noised.clipped import Clip
+from hedgerow.trees.noised.clipped_rows import Clip
 from hedgerow.trees.noised.rule import (
     CUTS_SHARE,
     GRADIENT_UNITS,

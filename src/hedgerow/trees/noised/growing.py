@@ -16,7 +16,7 @@ from hedgerow.trees.boost import Boosted, Callback, boost
 from hedgerow.trees.grow import Growth, Rows
 from hedgerow.trees.local import RoundSettings, Sample
 from hedgerow.trees.losses import Loss
-from hedgerow.trees.noised.clipped import Clip, ClippedRows, clip_gradients, clip_jointly
+from hedgerow.trees.noised.clipped_rows import Clip, ClippedRows, clip_gradients, clip_jointly
 from hedgerow.trees.noised.greedy import Draw, NoisedRows, untold_sums
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.laplace import CLIP, LaplaceRows, LaplaceSchedule, laplace_noise
