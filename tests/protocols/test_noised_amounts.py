@@ -7,7 +7,7 @@ from hedgerow import DP, partition
 from hedgerow.corridor import messages as m
 from hedgerow.model.noised_terms import terms_of
 from hedgerow.protocols.horizontal.prepare import grid_of
-from hedgerow.protocols.noised import party as party_side
+from hedgerow.protocols.noised import own_releases as party_side
 from hedgerow.protocols.noised.told import ToldSums
 from hedgerow.trees.noised.rule import schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums

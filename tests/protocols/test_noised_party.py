@@ -18,7 +18,7 @@ from hedgerow.privacy.accountant import spent
 from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noised_words import NoisedWords
 from hedgerow.protocols.horizontal.steps import MaskedSender
-from hedgerow.protocols.noised import party as party_side
+from hedgerow.protocols.noised import own_releases as party_side
 from hedgerow.protocols.state import State
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.noised.rule import schedule

@@ -2,7 +2,7 @@
 
 A user writes it in Python, a run file parses to it, and it is part of the text that every party signs. It checks itself
 and answers, in `Method`'s words, what the rest of the program asks of any method. What is built for a method stands in
-one table each, by its class: roles in `protocols.party`, costs in `run.forecast.cost`, disclosures in
+one table each, by its class: roles in `protocols.roles`, costs in `run.forecast.cost`, disclosures in
 `run.forecast.disclosures`.
 """
 

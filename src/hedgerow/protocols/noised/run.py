@@ -3,77 +3,24 @@
 The folder has the conversation and who sees what.
 """
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from hedgerow.agreement.dp import DP
-from hedgerow.agreement.dp_words import NEIGHBOURS, adversary, scope_without, taken_from_tables
-from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import ClassLabel, Facts
-from hedgerow.data.table import Column
-from hedgerow.errors import ParameterError, PartyLost, ProtocolError
+from hedgerow.corridor.messages import Facts
+from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
-from hedgerow.model.noised_terms import all_released, released, terms_of
+from hedgerow.model.noised_terms import terms_of
 from hedgerow.model.prepare import n_categories
-from hedgerow.privacy.accountant import Release, Spent
-from hedgerow.privacy.ledger import Budget, Ledger
-from hedgerow.privacy.promise import Promise, promised
 from hedgerow.protocols.columns import Common, assemble
 from hedgerow.protocols.horizontal.attempt import attempt
 from hedgerow.protocols.noised.driver import GroupReleases
-from hedgerow.protocols.noised.places import Place
+from hedgerow.protocols.noised.opened_ledger import OpenedLedger
+from hedgerow.protocols.noised.promises import dp_of, promise_of, taken_as_known
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Progress
 from hedgerow.trees.noised.fit import fit
-from hedgerow.trees.noised.greedy_rule import GreedySchedule
-from hedgerow.trees.noised.rule import Planned, Schedule, Terms, opening
-
-
-class OpenedLedger:
-    """What the driver opens, in its log before it is asked for; refused beyond what the plan promises.
-
-    One for all attempts of this process.
-    """
-
-    def __init__(self, progress: Progress, dp: DP) -> None:
-        self.progress, self.plan, self.dp = progress, progress.driver.plan, dp
-        self._ledger: Ledger | None = None
-        self._all_planned = False
-
-    def begin(self, terms: Terms) -> None:
-        """The releases before the schedule is known; in another attempt they are those of the first."""
-        if self._ledger is None:
-            planned = self._released(opening(terms).planned)
-            log, run = self.progress.driver.log, self.plan.digest.hex()
-            self._ledger = Ledger(budget_of(self.plan), planned, log, run, more_to_come=True)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Once it has begun."""
-        if self._ledger is None:
-            raise ProtocolError("A release is planned before columns and classes are agreed.")
-        return self._ledger
-
-    def plan_rest(self, told: Schedule | GreedySchedule) -> None:
-        """All others, once the number of rows is known."""
-        if not self._all_planned:
-            self.ledger.plan(self._released(told.planned[len(told.opening.planned) :]))
-            self._all_planned = True
-
-    def enter(self, place: Place, request: bytes) -> None:
-        """A release is about to be asked for; the same one again, which no answer came to, is the same release."""
-        release, told = released(place.planned, *self._shares), hashlib.sha256(request).digest()
-        if not self.ledger.again(place.key, release, told):
-            self.ledger.release(place.key, release, told)
-
-    @property
-    def _shares(self) -> tuple[int, int]:
-        return len(self.plan.members), self.dp.colluders
-
-    def _released(self, planned: tuple[Planned, ...]) -> tuple[Release, ...]:
-        return all_released(planned, *self._shares)
+from hedgerow.trees.noised.rule import Terms
 
 
 class NoisedRun:
@@ -112,34 +59,3 @@ class NoisedRun:
         """The model with what is promised of it, once all was released."""
         plan, spent = self.progress.driver.plan, self.ledger.ledger.finish()
         return replace(model, promise=promise_of(plan, spent, model.columns, model.classes))
-
-
-def taken_as_known(dp: DP, shared: Common) -> Iterator[str]:
-    """What tables tell without noise because nobody has declared it; refuses categories of a column that has none."""
-    categorical = {column.name for column in shared.columns if column.kind == "categorical"}
-    if strange := sorted({name for name, _ in dp.categories} - categorical):
-        raise ParameterError(f"Categories are declared of {strange[0]!r}, which is no categorical column of the run.")
-    for what in taken_from_tables(dp, shared.columns, shared.classes):
-        yield (
-            f"The {what} in the tables are taken as known to everybody, though a rare one would tell of a single row; "
-            f"to be sure, declare them ({what} of DP, or of [privacy])."
-        )
-
-
-def promise_of(plan: Plan, spent: Spent, columns: Sequence[Column], classes: Sequence[ClassLabel]) -> Promise:
-    """What a run of this plan promises that has released this, over these columns and classes."""
-    taken = taken_from_tables(dp_of(plan), columns, classes)
-    return promised(budget_of(plan), spent, adversary(plan), scope_without(taken))
-
-
-def budget_of(plan: Plan) -> Budget:
-    """What it may cost."""
-    dp = dp_of(plan)
-    return Budget(dp.epsilon, dp.delta, dp.unit, NEIGHBOURS)
-
-
-def dp_of(plan: Plan) -> DP:
-    """What the plan promises; it does."""
-    if plan.method.dp is None:
-        raise ProtocolError("The plan promises no differential privacy.")
-    return plan.method.dp

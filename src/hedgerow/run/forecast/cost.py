@@ -10,18 +10,15 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
-from hedgerow.agreement.dp import DP, PUBLIC_TREES, PrivateMethod
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
-from hedgerow.protocols.align.lists import STEP
+from hedgerow.privacy.intersection import PROOF_BYTES
 from hedgerow.protocols.columns import loss_of
-from hedgerow.run.forecast.greedy import greedy_nodes, greedy_sums
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
-from hedgerow.run.forecast.linking import linking
-from hedgerow.run.forecast.noised_sums import noised_nodes, noised_sums
+from hedgerow.run.forecast.linking import aligning, linking
+from hedgerow.run.forecast.noised_ways import NOISED
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
@@ -72,15 +69,6 @@ class Cost:
         return self.total * 8 / BITS_PER_SECOND + self.trips * SECONDS_PER_TRIP
 
 
-Sums = Callable[[Plan, DP, Shape], Iterator[Line]]
-Nodes = Callable[[Plan, DP, Shape], int]
-NOISED: Mapping[PrivateMethod, tuple[Sums, Nodes]] = {
-    **dict.fromkeys(PUBLIC_TREES, (noised_sums, noised_nodes)),
-    "greedy": (greedy_sums, greedy_nodes),
-}
-"""What is said where every sum has noise, and how many nodes the model has, by the way to grow trees."""
-
-
 def cost(plan: Plan, shape: Shape) -> Cost:
     """The cost of a plan on data of this shape."""
     lines = FORECASTS[type(plan.method)](plan, shape)
@@ -107,7 +95,7 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
     if plan.method.private_names:
         yield Line("Facts", 1, WORD)
-        yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
+        yield from aligning(len(plan.members), shape.n_ids or shape.columns)
         proofs = (len(plan.members) - 1) * PROOF_BYTES
         yield Line("AskProofs", 1, 1, trip=True)
         yield Line("Proofs", 1, proofs)
@@ -201,7 +189,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
     yield Line("Facts", 1, WORD + (shape.columns * COLUMN if plan.groups else 0))
     if plan.method.aligns:
-        yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
+        yield from aligning(len(plan.members), shape.n_ids or shape.n_rows)
     if plan.method.links:
         yield from linking(plan, shape.n_ids or shape.n_rows, shape.n_passive_ids or shape.n_rows)
     sharing = sum(map(len, plan.groups)) / len(plan.answering)
@@ -225,20 +213,6 @@ def _sharing(plan: Plan, shape: Shape, share: float) -> Iterator[Line]:
     yield Line("AskCounts", steps, share * prefixes * PREFIX, trip=True)
     yield Line("PlainSums" if plan.method.plain else "MaskedSums", steps, share * prefixes * WORD)
     yield from _told("ShareColumns", share * (2 * HASH + grid))
-
-
-def _aligning(n: int, n_ids: int) -> Iterator[Line]:
-    """Lists of n parties go once round all of them, and marks back."""
-    parts, others, points, marks = ceil(n_ids / STEP), n - 1, n_ids * POINT_BYTES, ceil(n_ids / 8)
-    yield Line("AskSetSize", 1, 2, trip=True)
-    yield Line("SetSize", 1, WORD)
-    yield from _told("BeginBlinding", n * WORD)
-    yield Line("AskBlinded", n * parts, n * parts * WORD, trip=True)
-    yield Line("BlindedIds", n * parts, n * points)
-    yield Line("BlindIds", others * parts, others * points, trip=True)
-    yield Line("Done", others * parts + 1, others * parts + 1)
-    yield Line("MarkCommon", n, n * marks, trip=True)
-    yield Line("Marks", others, others * marks)
 
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:
