@@ -25,9 +25,9 @@ from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Horizontal
 from hedgerow.data import partition
 from hedgerow.data.table import Table
+from hedgerow.model.laplace_train import laplace_release
 from hedgerow.model.model import Model
 from hedgerow.model.noised_train import train_noised
-from hedgerow.model.noised_trees import laplace_release
 from hedgerow.model.train import Task
 from hedgerow.privacy.accountant import at_most, spent
 from hedgerow.trees.losses import Loss

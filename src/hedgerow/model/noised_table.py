@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hedgerow.agreement.dp import DP
 from hedgerow.agreement.dp_words import scope_without, taken_from_tables
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
 from hedgerow.model.model import ClassLabel
+from hedgerow.model.prepare import n_categories
 from hedgerow.model.train import Task
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.noised.sums import OwnRows
@@ -25,6 +29,11 @@ class Declared:
     classes: tuple[ClassLabel, ...]
     scope: str
     """What the promise covers."""
+
+    @property
+    def n_categories(self) -> NDArray[np.int64]:
+        """Of each column; 0 for a numeric one."""
+        return n_categories(self.columns)
 
 
 def declared(table: Table, params: TreeParams, task: Task, dp: DP) -> Declared:

@@ -6,11 +6,11 @@ noised releases; the exact sums stay in `OwnSums` and are dropped.
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Table
+from hedgerow.model.laplace_train import train_laplace
 from hedgerow.model.model import Model, absent_of
 from hedgerow.model.noised_table import declared
 from hedgerow.model.noised_terms import all_released, terms_of
-from hedgerow.model.noised_trees import PooledTrees, train_laplace
-from hedgerow.model.prepare import n_categories
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.model.train import Task
 from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.privacy.promise import promised
@@ -31,7 +31,7 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
     terms = terms_of(dp, of.columns, len(of.classes))
     budget = Budget(dp.epsilon, dp.delta, dp.unit)
     ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
-    releases, sizes = kind(OwnSums(of.own, terms, task.threads), ledger, task.callbacks), n_categories(of.columns)
+    releases, sizes = kind(OwnSums(of.own, terms, task.threads), ledger, task.callbacks), of.n_categories
     if dp.method == "greedy":
         asked = GreedyTask(terms, task.loss, params, sizes, task.threads, task.callbacks)
         greedy = fit_greedy(releases, asked)

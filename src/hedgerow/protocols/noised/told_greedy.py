@@ -14,17 +14,15 @@ from hedgerow.corridor.wire import sized
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.noised.places import Kind, Place, greedy_places
 from hedgerow.protocols.noised.told import AnySchedule, Asked, ToldSums
-from hedgerow.protocols.told_trees import ToldTrees, at_roots
+from hedgerow.protocols.told_trees import ToldTrees, Way, at_roots
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised.clipped_rows import ClippedRows
 from hedgerow.trees.noised.fit_greedy import chosen_of
-from hedgerow.trees.noised.greedy import root_words
 from hedgerow.trees.noised.greedy_rule import GreedySchedule, greedy_schedule
 from hedgerow.trees.noised.growing import GreedyTrees, Start
 from hedgerow.trees.noised.rule import Terms, require
 from hedgerow.trees.noised.sums import OwnSums
-from hedgerow.trees.splits import Nodes
 
 I64 = NDArray[np.int64]
 NOBODY: tuple[int, ...] = ()
@@ -41,8 +39,8 @@ class ToldGreedy(ToldSums):
         self.trees: GreedyTrees | None = None
         self.told: ToldTrees | None = None
         self.rows: ClippedRows | None = None
-        self.nodes: Nodes | None = None
-        """Those whose sums are asked for."""
+        self.way: Way | None = None
+        """Where the last request led: its nodes are those whose sums are asked for."""
 
     def schedule(self, n_rows: float) -> AnySchedule:
         """What is released when so many rows are told."""
@@ -83,7 +81,8 @@ class ToldGreedy(ToldSums):
             if leaves
             else m.AskHistograms(round_, step, NOBODY, request.cuts, request.nodes)
         )
-        self.told, cuts, self.nodes = told.step(asked)
+        self.way = told.step(asked)
+        self.told, cuts, _ = self.way
         if level == 0:
             require(self.rows).start_round(round_)
         elif cuts is not None:
@@ -107,8 +106,8 @@ class ToldGreedy(ToldSums):
     def own_words(self, place: Place, request: Asked) -> I64:
         """Own exact sums of this release, to which noise must be added."""
         if isinstance(request, m.AskNoisedRoot):
-            return root_words(self.own.targets)
+            return require(self.trees).root_words(self.own.targets)
         if not isinstance(request, m.AskNoisedLevel):
             return super().own_words(place, request)
-        rows, nodes = require(self.rows), require(self.nodes)
+        rows, nodes = require(self.rows), require(self.way).nodes
         return (rows.leaf_sums(nodes) if place.kind == "ends" else rows.histograms(nodes)).reshape(-1)

@@ -62,14 +62,6 @@ class Begun:
 class OwnSums:
     """Sums over the rows of one table."""
 
-    grid: Grid
-    schedule: Schedule
-    seed: int
-    matrix: BinMatrix
-    scores: F32
-    _leaves: tuple[int, NDArray[np.int32]]
-    """Of the round that was last. These are there from `begin` on."""
-
     def __init__(self, own: OwnRows, terms: Terms, threads: int = 1) -> None:
         self.own, self.terms, self.threads = own.limited(terms), terms, threads
         self.targets = clipping.targets_of(own.labels, terms)
