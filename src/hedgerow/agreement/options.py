@@ -2,7 +2,7 @@
 
 A user writes it in Python, a run file parses to it, and it is part of the text that every party signs. It checks itself
 and answers, in `Method`'s words, what the rest of the program asks of any method. What is built for a method stands in
-one table each, by its class: roles in `protocols.party`, costs in `run.forecast.cost`, disclosures in
+one table each, by its class: roles in `protocols.roles`, costs in `run.forecast.cost`, disclosures in
 `run.forecast.disclosures`.
 """
 
@@ -92,6 +92,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def dp(self) -> DP | None:
         """What is promised of the noise on everything that is released; None: there is none."""
         return None
+
+    @property
+    def promises_dp(self) -> bool:
+        """Whether one epsilon holds for everything that is released."""
+        return self.dp is not None and self.dp.promises
 
     @property
     def active(self) -> str | None:
@@ -282,8 +287,11 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
         return not self.plain
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
-        """What two parties learn of each other."""
-        if not self.only_sums or self.drawn(n_parties) != 2 or self.dp is not None:
+        """What two parties learn of each other; of noise, where parties may know too much of it."""
+        if self.dp is not None and self.promises_dp:
+            none = "With colluders = 0 nothing is promised against the parties, which know their own noise."
+            return () if self.dp.colluders else (none,)
+        if not self.only_sums or self.drawn(n_parties) != 2:
             return ()
         one = self.opener or "each"
         return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)

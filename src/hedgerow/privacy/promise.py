@@ -59,9 +59,18 @@ class Promise:
 def promised(budget: Budget, spent: Spent, adversary: str, scope: str) -> Promise:
     """What is promised of a run that has released this."""
     return Promise(
-        budget.epsilon, budget.delta, budget.unit, budget.neighbours, adversary, scope, spent.epsilon,
-        spent.rdp_epsilon, spent.accountant, spent.version, spent.releases,
-    )  # fmt: skip
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        unit=budget.unit,
+        neighbours=budget.neighbours,
+        adversary=adversary,
+        scope=scope,
+        composed=spent.epsilon,
+        rdp=spent.rdp_epsilon,
+        accountant=spent.accountant,
+        version=spent.version,
+        releases=spent.releases,
+    )
 
 
 def headline(promise: Promise) -> str:
