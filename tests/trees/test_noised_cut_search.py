@@ -98,3 +98,16 @@ def test_every_prefix_is_asked_for_once():
         counts = own.counts(asked)  # which refuses repeats
         assert counts.sum() <= 2 * 5000 * ROW_UNITS
         search.tell(asked, counts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_cut_is_at_what_no_cell_holds_however_many_rows_noise_finds_there(seed):
+    """Prefixes of infinity and of what is no number are counted too, and have noise alone."""
+    rng, terms = np.random.default_rng(seed), Terms("auto", 0.05, 4, 4)
+    search = NoisedSearch(schedule(terms, 500.0), np.arange(4))
+    while len((asked := search.ask()).column):
+        search.tell(asked, rng.integers(0, 10**6, len(asked.column)))
+    cuts, starts = search.cuts(4)
+    assert len(cuts)
+    assert starts[-1] == len(cuts)
+    assert (np.abs(cuts) < np.finfo(np.float32).max).all()
