@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hedgerow import DP, GBDTClassifier, Horizontal, partition
+from hedgerow.agreement.dp_words import adversary
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import decode_request, encode
@@ -197,6 +198,15 @@ def test_an_answer_without_noise_is_refused_by_the_driver():
         fed.run(transport=InProcess({**fed.transport.answers, "party2": answer}))
 
 
+@pytest.mark.parametrize(
+    ("colluders", "against"), [(0, "not against the parties, who"), (1, "up to one party of the 2")]
+)
+def test_without_colluders_nothing_is_promised_against_parties_that_know_their_own_noise(colluders, against):
+    fed = noised(partition.rows(rows(), n=2), dp=DP(8, method="additive", colluders=colluders), allow_two=True)
+    assert against in adversary(fed.plan)
+    assert bool(fed.plan.method.warnings(2)) == (colluders == 0)
+
+
 # The ledger
 
 
@@ -278,4 +288,4 @@ def test_without_colluders_nothing_is_promised_against_the_parties():
     method = Horizontal(dp=DP(1, colluders=0))
     assert "nothing is promised against the parties" in method.warnings(3)[0]
     assert not Horizontal(dp=DP(1)).warnings(2)
-    assert "but not the parties" in noised(dp=DP(8, method="additive", colluders=0)).model().promise.adversary
+    assert "but not against the parties" in noised(dp=DP(8, method="additive", colluders=0)).model().promise.adversary
