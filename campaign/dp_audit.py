@@ -27,7 +27,7 @@ from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised import growing
-from hedgerow.trees.noised.clipped import Clip
+from hedgerow.trees.noised.clipped_rows import Clip
 from hedgerow.trees.noised.fit import fit
 from hedgerow.trees.noised.fit_greedy import GreedyTask, fit_greedy
 from hedgerow.trees.noised.greedy_rule import Chosen, GreedySchedule

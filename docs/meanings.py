@@ -370,7 +370,8 @@ CONFIGURATION = {
     "partition_mode": "must fit `mode`; `hybrid` is refused so far",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is lattice "
     "encryption in a vertical run, and in a horizontal one whose first party decrypts the sums, and refused "
-    "otherwise; `dp` is refused",
+    "otherwise; `dp` is FedTree's noise on a horizontal run, which promises nothing, and refused otherwise",
+    "privacy_budget": "with privacy_tech=dp the epsilon of one histogram, as in FedTree; else noted, no effect",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",

@@ -115,7 +115,7 @@ def test_declared_classes_and_categories_are_those_of_the_model_whatever_the_row
     assert not model.notes_
     assert "taken from the table" not in model.model_.promise.scope
     taken = GBDTClassifier(dp=DP(epsilon=5)).fit(X, Y, categorical=[2])
-    assert taken.model_.promise.scope.endswith("not for the categories and classes, taken from the table as known")
+    assert taken.model_.promise.scope.endswith("not for the categories and classes, taken from the tables as known")
     assert len(taken.notes_) == 2
 
 

@@ -17,7 +17,7 @@ from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.trees.boost import boost
 from hedgerow.trees.grow import Growth
 from hedgerow.trees.losses import Loss
-from hedgerow.trees.noised.clipped import clip_gradients, clip_jointly
+from hedgerow.trees.noised.clipped_rows import clip_gradients, clip_jointly
 from hedgerow.trees.noised.fit_greedy import GreedyTask, chosen_of, fit_greedy
 from hedgerow.trees.noised.greedy import Settling, root_mean, root_words
 from hedgerow.trees.noised.greedy_rule import Chosen, greedy_schedule

@@ -4,46 +4,34 @@ Who sees what: whoever holds the table sees everything anyway. Of what leaves, t
 noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from hedgerow.agreement.dp import DP
-from hedgerow.agreement.dp_words import scope_without, taken_from_tables
-from hedgerow.data.table import Column, Table
-from hedgerow.errors import DataError, ParameterError
-from hedgerow.model import labels as ground
-from hedgerow.model.model import ClassLabel, Model, absent_of
+from hedgerow.data.table import Table
+from hedgerow.model.laplace_train import train_laplace
+from hedgerow.model.model import Model, absent_of
+from hedgerow.model.noised_table import declared
 from hedgerow.model.noised_terms import all_released, terms_of
-from hedgerow.model.noised_trees import PooledTrees, train_laplace
-from hedgerow.model.prepare import n_categories
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.model.train import Task
 from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.privacy.promise import promised
-from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.noised.fit import fit
 from hedgerow.trees.noised.fit_greedy import GreedyTask, fit_greedy
 from hedgerow.trees.noised.rule import opening
-from hedgerow.trees.noised.sums import OwnRows, OwnSums
+from hedgerow.trees.noised.sums import OwnSums
 from hedgerow.trees.params import TreeParams
 
 ADVERSARY = "anybody who knows all rows but one"
-SCOPE = "the model, and every sum that it was made of"
 
 
 def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: type[PooledTrees] = PooledTrees) -> Model:
     """Train on one table so that the model tells little of any one row, with releases of this `kind`."""
     if dp.method == "laplace":
         return train_laplace(table, params, task, dp)
-    check(params, task, dp, table)
-    classes, columns = dp.classes or task.classes, _columns(table, dp, task)
-    if classes and not dp.classes:
-        task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
-    table = _learnt(table.aligned(columns), classes, task)
-    own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
-    terms = terms_of(dp, columns, len(classes))
+    of = declared(table, params, task, dp)
+    terms = terms_of(dp, of.columns, len(of.classes))
     budget = Budget(dp.epsilon, dp.delta, dp.unit)
     ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
-    releases, sizes = kind(OwnSums(own, terms, task.threads), ledger, task.callbacks), n_categories(columns)
+    releases, sizes = kind(OwnSums(of.own, terms, task.threads), ledger, task.callbacks), of.n_categories
     if dp.method == "greedy":
         asked = GreedyTask(terms, task.loss, params, sizes, task.threads, task.callbacks)
         greedy = fit_greedy(releases, asked)
@@ -53,95 +41,12 @@ def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: typ
         forest, base = fitted.forest, fitted.base
     return Model(
         forest,
-        columns,
+        of.columns,
         task.loss,
         base,
         params,
-        classes,
+        of.classes,
         label=task.label,
         absent=absent_of(table),
-        promise=promised(budget, ledger.finish(), ADVERSARY, _scope(dp, columns, classes)),
+        promise=promised(budget, ledger.finish(), ADVERSARY, of.scope),
     )
-
-
-def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
-    """What is covered, and what was taken from the table as if everybody knew it."""
-    return scope_without(taken_from_tables(dp, columns, classes), SCOPE)
-
-
-def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
-    """Refuse what would be told without noise, and parameters that the rule sets."""
-    numbers = not task.classes
-    refused = {
-        "rows to stop early by": task.held_out is not None or task.early_stopping_rounds is not None,
-        "eval_metric": task.eval_metric is not None,
-        "init_model": task.start is not None,
-        "base_score": task.base_score is not None,
-        "sample weights": table.weights is not None,
-        "scale_pos_weight": task.scale_pos_weight != 1,
-        "monotone_constraints": bool(params.monotone_constraints),
-        f"the {task.loss.name} loss": numbers and task.loss.name != "squared",
-        "a random forest": params.average,
-    }
-    for what, is_asked in refused.items():
-        if is_asked:
-            raise ParameterError(
-                f"Differential privacy does not go with {what}: {WHY.get(what, 'its sensitivity has no bound')}; leave "
-                "it out."
-            )
-    if not numbers and dp.label_range is not None:
-        raise ParameterError("label_range is the range of numbers, and classes are learnt; leave it out.")
-    if numbers and dp.classes:
-        raise ParameterError("A regression has no classes; leave them out of DP.")
-    if numbers and dp.label_range is None:
-        raise ParameterError(
-            "Numbers can be learnt with differential privacy if their range is declared; give DP(label_range=(0, 100)) "
-            "or whatever everybody knows of them."
-        )
-    if table.labels is None:
-        raise DataError("The table has no labels; name the label column.")
-    dp.check_params(params)
-
-
-WHY = {
-    "rows to stop early by": "a metric of them would be told without noise after every tree",
-    "eval_metric": "a metric would be told without noise after every tree",
-    "init_model": "what its training told of rows is not counted here",
-    "base_score": "the rule finds it from a release",
-    "sample weights": "a row of more weight needs more noise",
-    "scale_pos_weight": "a row of more weight needs more noise",
-    "monotone_constraints": "they are not kept under noise",
-    "a random forest": 'its trees are noised as boosted ones, DP(method="random")',
-}
-
-
-def _learnt(table: Table, classes: tuple[ClassLabel, ...], task: Task) -> Table:
-    """Without rows of which a refusal would tell, as at a party of several."""
-    strange = ground.left_out(table, classes)
-    if strange.any():
-        task.notes.append(ground.left_out_sentence(int(strange.sum())))
-        table = table.take(~strange)
-    return table
-
-
-def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
-    """The table's columns, with the categories that are declared."""
-    declared = dict(dp.categories)
-    strange = set(declared) - {column.name for column in table.columns if column.kind == "categorical"}
-    if strange:
-        raise ParameterError(f"Categories are declared of {sorted(strange)[0]!r}, which is no categorical column.")
-    columns = tuple(replace(c, categories=declared.get(c.name, c.categories)) for c in table.columns)
-    if most := [c.name for c in columns if len(c.categories) > MOST_BINS]:
-        raise DataError(f"Column {most[0]!r} has more than {MOST_BINS} categories; declare those to be told apart.")
-    for before, after in zip(table.columns, columns, strict=True):
-        if strangers := len(set(before.categories) - set(after.categories)):
-            task.notes.append(
-                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and "
-                "count as missing."
-            )
-    if any(c.kind == "categorical" and c.name not in declared for c in columns):
-        task.notes.append(
-            "The categories in the table are taken as known to everybody; a rare one would tell of a single row, so "
-            "declare them: DP(categories={...})."
-        )
-    return columns

@@ -184,7 +184,7 @@ def own_facts(plan: Plan, party: str, policy: Policy, own: Table, valid: Table |
         return Facts(shown, (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and plan.method.promises_dp:
         return _declared_facts(plan, plan.method.dp, own, given(own, policy).columns)
     classes: tuple[ClassLabel, ...] = ()
     if plan.goal.objective is None:
@@ -259,7 +259,7 @@ def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_class
 
 def _too_wide(plan: Plan, n_rows: int, n_columns: int, n_own: int) -> bool:
     """Whether the table would not fit; with noise promised the refusal must not tell how many rows there are."""
-    if plan.method.dp is not None:
+    if plan.method.promises_dp:
         return n_columns > MOST_WIDER * max(n_own, MOST_WIDER)
     return n_rows * n_columns > MOST_CELLS
 

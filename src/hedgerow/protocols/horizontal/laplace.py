@@ -60,7 +60,7 @@ class LaplaceSender(MaskedSender):
         pads = self._pads(parties) if parties else None
         own = [self._noise(step) for step in steps] if parties else []
         words = np.concatenate([*own, np.zeros(len(beside), np.int64)]) if own else None
-        return PendingSums(rows, steps, pads, bool(parties), self.sent, beside, adds, words)
+        return PendingSums(rows, steps, pads, bool(parties), self.sent, beside, adds=adds, noise=words)
 
     def _noise(self, step: Step) -> Words:
         width = int(step.parts[0][0].offsets[-1]) + 1

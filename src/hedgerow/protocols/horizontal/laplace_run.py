@@ -1,7 +1,7 @@
 """Both sides of a horizontal run with FedTree's noise: as every other, but for what `laplace` says."""
 
+from hedgerow.model.laplace_train import laplace_notes
 from hedgerow.model.model import Model
-from hedgerow.model.noised_trees import laplace_notes
 from hedgerow.protocols.columns import Common
 from hedgerow.protocols.horizontal.batch import Pending
 from hedgerow.protocols.horizontal.laplace import LaplaceSender, laplace_of

@@ -47,7 +47,6 @@ NO_EFFECT = {
     "n_hori": "it belongs to partition_mode=hybrid",
     "n_verti": "it belongs to partition_mode=hybrid",
     "alpha": "it belongs to partition_mode=hybrid; a run file's [partition] has alpha for rows",
-    "privacy_budget": "it belongs to privacy_tech=dp",
     "key_length": "it belongs to privacy_tech=he",
 }
 
@@ -330,12 +329,12 @@ class _Reading:
         """On every key that is given and changes nothing here."""
         conf = self.conf
         for key, why in NO_EFFECT.items():
-            if key == "privacy_budget" and conf.text("privacy_tech") == "dp":
-                continue
             if key == "key_length" and conf.text("privacy_tech") == "he":
                 why = "it is the length of Paillier keys, in whose place there is a lattice"
             if key in conf:
                 self.notes.append(f"{conf.written[key]} has no effect: {why}.")
+        if "privacy_budget" in conf and conf.text("privacy_tech") != "dp":
+            self.notes.append("privacy_budget has no effect: it belongs to privacy_tech=dp.")
         if "reorder_label" in conf and conf.flag("reorder_label"):
             classes = self._task() == "classify"
             why = "classes are numbered in any case" if classes else "labels of a regression are numbers as they are"

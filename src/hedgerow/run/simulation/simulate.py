@@ -28,7 +28,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     note = noting(sim.notes, sim.tell)
     if plan.method.aligns:
         note_ids(sim.parties, note)
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and plan.method.promises_dp:
         note_left_out(sim.parties, plan.method.dp, note)
     begin: dict[str, Begin] = {}
     kept = sim.parts if isinstance(plan.method, Vertical) else {}

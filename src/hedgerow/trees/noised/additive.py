@@ -18,6 +18,8 @@ from hedgerow.trees.noised.sums import zero_bins
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+LONGEST_STEP = 0.5
+"""Of the first score, in a round: where noise says that a class is rare, its hessian is no guide."""
 LEAST_MEAN = 1e-3
 """A class is taken to have at least such a share of the rows: noise may say anything."""
 
@@ -115,7 +117,8 @@ class AdditiveRounds:
         limit = self.rule.clip / GRADIENT_UNITS
         for score, mean in enumerate(self.mean):
             unit = 1.0 if self.schedule.terms.regression else float(mean * (1 - mean))
-            base[score] -= self.rule.rate * np.clip(total[score] / self.n_rows, -limit, limit) / unit
+            step = self.rule.rate * np.clip(total[score] / self.n_rows, -limit, limit) / unit
+            base[score] -= np.clip(step, -LONGEST_STEP, LONGEST_STEP)
             for column in range(self.grid.n_columns):
                 at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
                 values[score, at] -= self.rule.rate * self._news(gradients[score, at], unit * self.rows[at], column)

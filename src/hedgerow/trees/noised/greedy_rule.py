@@ -7,7 +7,7 @@ in a tree among its levels and its leaves. Frozen: nothing of it was, or is, cho
 from dataclasses import dataclass
 from math import floor, sqrt
 
-from hedgerow.trees.noised.clipped import Clip
+from hedgerow.trees.noised.clipped_rows import Clip
 from hedgerow.trees.noised.rule import (
     CUTS_SHARE,
     GRADIENT_UNITS,
@@ -87,7 +87,7 @@ class Shape:
 
 OF_CLASSES = (
     (3e-3, Shape(6, 3, 0.3, 6, 1.5, 0.4, 0.5)),
-    (8e-4, Shape(15, 5, 0.3, 6, 1.0, 0.4, 1.0)),
+    (8e-4, Shape(20, 4, 0.3, 8, 1.0, 0.3, 1.0)),
     (2.5e-4, Shape(30, 5, 0.25, 8, 0.7, 0.3, 1.5)),
     (0.0, Shape(40, 5, 0.2, 8, 0.7, 0.4, 2.5)),
 )

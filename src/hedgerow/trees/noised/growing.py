@@ -16,8 +16,8 @@ from hedgerow.trees.boost import Boosted, Callback, boost
 from hedgerow.trees.grow import Growth, Rows
 from hedgerow.trees.local import RoundSettings, Sample
 from hedgerow.trees.losses import Loss
-from hedgerow.trees.noised.clipped import Clip, ClippedRows, clip_gradients, clip_jointly
-from hedgerow.trees.noised.greedy import Draw, NoisedRows, untold_sums
+from hedgerow.trees.noised.clipped_rows import Clip, ClippedRows, clip_gradients, clip_jointly
+from hedgerow.trees.noised.greedy import Draw, NoisedRows, root_words, untold_sums
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.laplace import CLIP, LaplaceRows, LaplaceSchedule, laplace_noise
 from hedgerow.trees.params import TreeParams
@@ -105,6 +105,10 @@ class GreedyTrees:
         """Every word has its own."""
         planned = self.schedule.leaves if level.leaves else self.schedule.level
         return draw(level.n_words, -(-planned.variance // honest))
+
+    def root_words(self, targets: F32) -> I64:
+        """What is released of a table's labels before the first tree."""
+        return root_words(targets)
 
     def settled(self, rows: Rows, grid: Grid, draw: Draw | None) -> Rows:
         """See `greedy`."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import NoMoreSums, Rows, Summed
-from hedgerow.trees.noised.clipped import Clip
+from hedgerow.trees.noised.clipped_rows import Clip
 from hedgerow.trees.noised.rule import GRADIENT_UNITS
 from hedgerow.trees.splits import Cuts, Nodes
 

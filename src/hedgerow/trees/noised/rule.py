@@ -204,9 +204,8 @@ def _additive(terms: Terms, nu: float, share: float) -> Additive:
     counts = Planned("counts", ROW_UNITS * width, variance_for(ROW_UNITS * width, terms.mu, share * COUNTS_SHARE))
     reach = units * width
     of_gradients = variance_for(reach, terms.mu, share * (1 - COUNTS_SHARE), rounds)
-    return Additive(
-        rounds, rate, units, tau, smooth, spread, counts, Planned("additive round", reach, of_gradients, rounds)
-    )
+    gradients = Planned("additive round", reach, of_gradients, rounds)
+    return Additive(rounds, rate, units, tau=tau, smooth=smooth, spread=spread, counts=counts, gradients=gradients)
 
 
 def _trees(terms: Terms, share: float) -> RandomTrees:

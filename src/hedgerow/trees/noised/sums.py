@@ -46,21 +46,42 @@ class OwnRows:
         return OwnRows(_limited(self.values, self.absent, int(terms.max_nonzero or 0)), self.absent, self.labels)
 
 
-class OwnSums:
-    """Sums over the rows of one table."""
+@dataclass(eq=False)
+class Begun:
+    """The same rows once cut points are agreed on, and how far they have come."""
 
     grid: Grid
     schedule: Schedule
     seed: int
     matrix: BinMatrix
     scores: F32
-    _leaves: tuple[int, NDArray[np.int32]]
-    """Of the round that was last. These are there from `begin` on."""
+    leaves: tuple[int, NDArray[np.int32]]
+    """The round that was last, and the leaf of each row in its tree."""
+
+
+class OwnSums:
+    """Sums over the rows of one table."""
 
     def __init__(self, own: OwnRows, terms: Terms, threads: int = 1) -> None:
         self.own, self.terms, self.threads = own.limited(terms), terms, threads
         self.targets = clipping.targets_of(own.labels, terms)
         self._keys: dict[int, NDArray[np.uint32]] = {}
+        self._begun: Begun | None = None
+
+    @property
+    def begun(self) -> Begun:
+        """What there is once cut points are agreed on."""
+        return require(self._begun)
+
+    @property
+    def matrix(self) -> BinMatrix:
+        """The bins of the rows."""
+        return self.begun.matrix
+
+    @property
+    def scores(self) -> F32:
+        """What rows have so far."""
+        return self.begun.scores
 
     def rows(self) -> I64:
         """The number of rows (one word)."""
@@ -85,12 +106,11 @@ class OwnSums:
 
     def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
         """The cut points and all that follows are agreed on."""
-        self.grid, self.schedule, self.seed = grid, schedule, seed
         self._keys = {}
-        self._leaves = -1, np.empty(0, np.int32)
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
-        self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
-        self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
+        matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
+        scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
+        self._begun = Begun(grid, schedule, seed, matrix, scores, (-1, np.empty(0, np.int32)))
 
     def bin_counts(self) -> I64:
         """Rows in each bin of each column (`n_words` words)."""
@@ -101,15 +121,15 @@ class OwnSums:
     def additive(self, round_: int, base: F32, values: F32) -> I64:  # noqa: ARG002  # as a release has it
         """Gradients in each bin (scores x `n_words`), where scores are `base` (scores) and `values` (scores x bins)."""
         scores = self._additive_scores(base, values)
-        return self._in_bins(self._pairs(scores, 0, require(self.schedule.additive).clip))
+        return self._in_bins(self._pairs(scores, 0, require(self.begun.schedule.additive).clip))
 
     def restart(self, base: F32, values: F32) -> None:
         """The random trees begin from these scores."""
-        self.scores = self._additive_scores(base, values)
+        self.begun.scores = self._additive_scores(base, values)
 
     def leaves(self, round_: int) -> I64:
         """Gradients and hessians in each leaf of the round's drawn tree (scores x leaves x 2 words)."""
-        rule = require(self.schedule.trees)
+        rule = require(self.begun.schedule.trees)
         leaf = self._leaf_of(round_)
         pairs = self._pairs(self.scores, rule.hessian_units, rule.clip)
         sums = [_native.sums_by_number(own, leaf, N_LEAVES, self.threads) for own in pairs]
@@ -118,13 +138,14 @@ class OwnSums:
     def follow(self, round_: int, values: F32) -> None:
         """The round's tree has these values (scores x leaves)."""
         leaf = self._leaf_of(round_)
-        self.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+        self.begun.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
 
     def _leaf_of(self, round_: int) -> NDArray[np.int32]:
         """The leaf of each row; sums are made of it, and in the next round scores."""
-        if self._leaves[0] != round_:
-            self._leaves = round_, drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
-        return self._leaves[1]
+        begun = self.begun
+        if begun.leaves[0] != round_:
+            begun.leaves = round_, drawn(begun.grid, begun.seed, round_).leaves_of(begun.matrix, self.threads)
+        return begun.leaves[1]
 
     def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
         return clipping.clipped_pairs(scores, self.targets, self.terms, hessian_units, clip, self.threads)
@@ -140,7 +161,7 @@ class OwnSums:
         """First sums in the bins of all columns; where 0 is not counted, no bin of 0 but the total of all rows."""
         sums = np.stack([_native.bin_sums(self.matrix, own, self.threads)[:, 0] for own in pairs])
         if self.terms.counts_nonzero:
-            sums[:, zero_bins(self.grid)] = 0
+            sums[:, zero_bins(self.begun.grid)] = 0
             sums = np.hstack([sums, pairs[:, :, 0].sum(axis=1, dtype=np.int64)[:, None]])
         return sums.reshape(-1)
 
