@@ -22,7 +22,7 @@ def adversary(plan: Plan) -> str:
     """Against whom the promise holds."""
     dp, n = plan.method.dp, len(plan.members)
     if dp is None or not dp.colluders:
-        return "the driver and whoever has the model, but not the parties, which know their own share of the noise"
+        return "the driver and outsiders who have the model, but not against the parties, who know their own noise"
     some = "one party" if dp.colluders == 1 else f"{dp.colluders} parties"
     return f"the driver with up to {some} of the {n}, and whoever has the model"
 
