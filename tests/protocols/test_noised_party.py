@@ -286,4 +286,4 @@ def test_without_colluders_nothing_is_promised_against_the_parties():
     method = Horizontal(dp=DP(1, colluders=0))
     assert "nothing is promised against the parties" in method.warnings(3)[0]
     assert not Horizontal(dp=DP(1)).warnings(2)
-    assert "but not the parties" in noised(dp=DP(8, method="additive", colluders=0)).model().promise.adversary
+    assert "but not against the parties" in noised(dp=DP(8, method="additive", colluders=0)).model().promise.adversary

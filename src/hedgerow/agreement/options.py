@@ -287,14 +287,15 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
         return not self.plain
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
-        """What two parties learn of each other; of noise, where parties may know too much of it."""
-        if self.dp is not None and self.promises_dp:
-            none = "With colluders = 0 nothing is promised against the parties, which know their own noise."
-            return () if self.dp.colluders else (none,)
-        if not self.only_sums or self.drawn(n_parties) != 2:
-            return ()
-        one = self.opener or "each"
-        return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)
+        """What two parties learn of each other; of noise, whom it does not hold against."""
+        promises, told = self.dp is not None and self.dp.promises, list[str]()
+        bounded = self.dp is not None and promises and self.dp.colluders > 0
+        if promises and not bounded:
+            told.append("With colluders = 0 nothing is promised against the parties, which know their own noise.")
+        if self.only_sums and self.drawn(n_parties) == 2 and not bounded:
+            one = self.opener or "each"
+            told.append(f"With two parties, {one} can subtract its own sums from the total and so learns the other's.")
+        return tuple(told)
 
     def drawn(self, present: int) -> int:
         """How many of the present parties take part in a tree."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.trees.bins import GREATEST
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised.rule import CUT_BITS, ROW_UNITS, Schedule
 from hedgerow.trees.noised.sums import ZERO_KEY
@@ -78,6 +79,9 @@ class NoisedSearch:
         column, start, rows = (np.concatenate(part) for part in zip(*self.closed, strict=True))
         if self.schedule.terms.counts_nonzero:
             column, start, rows = self._with_zeros(column, start, rows)
+        # Noise may find rows in cells that begin at what no cell of a table holds: infinity, or no number at all.
+        real = np.abs(_native.key_values(start.astype(np.uint32))) < GREATEST
+        column, start, rows = column[real], start[real], rows[real]
         order = np.lexsort((start, column))
         column, start, rows = column[order], start[order], rows[order]
         ends = np.searchsorted(column, np.arange(n_columns + 1))
