@@ -54,9 +54,10 @@ def promise_of(plan: Plan, dp: DP) -> Iterator[str]:
 
 def _of_noise(plan: Plan, dp: DP) -> Iterator[str]:
     n, honest = len(plan.members), dp.honest(len(plan.members))
+    less = "Nobody sees less noise than promised." if dp.colluders else "A party that takes its own away sees less."
     yield (
         f"Each of the {n} parties adds 1/{honest} of the variance that is needed, under masks: {honest} of them are "
-        f"enough, and all together are {n / honest:.3g} times as much. Nobody sees less noise than promised."
+        f"enough, and all together are {n / honest:.3g} times as much. {less}"
     )
     if dp.public_trees:
         yield "The shape of every tree is public, so that trees cost nothing but the noise of their sums."
