@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from campaign import banks, continuing, decoders, kills, network
+from campaign import accountant, banks, continuing, decoders, kills, network
 from campaign.process import Wrong
 from campaign.trials import Options, Part, Trial, print_table
 from hedgerow.errors import HedgerowError
@@ -26,6 +26,7 @@ PARTS: dict[str, Part] = {
     "continue": continuing.run,
     "network": network.run,
     "decoders": decoders.run,
+    "accountant": accountant.run,
 }
 
 

@@ -22,7 +22,7 @@ from typer import Context
 from typer.models import OptionInfo
 
 from hedgerow import ForestClassifier, GBDTClassifier, GBDTRegressor, cli
-from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Hybrid, Lattice, NoPrivacy, Vertical, WholeTrees
+from hedgerow.agreement.options import DP, LEAST_CUT_ROWS, Horizontal, Hybrid, Lattice, NoPrivacy, Vertical, WholeTrees
 from hedgerow.agreement.plan import MOST_PARTIES, Goal
 from hedgerow.agreement.policy import Policy
 from hedgerow.commands import audit, certs, ledger
@@ -70,8 +70,9 @@ SECTIONS = {
     "party": options.PartyEntry,
     "driver": options.DriverOptions,
 }
-PRIVATE = (Lattice, NoPrivacy, Hybrid, Vertical, WholeTrees, Horizontal)
+PRIVATE = (DP, Lattice, NoPrivacy, Hybrid, Vertical, WholeTrees, Horizontal)
 PRIVACY = {field.name: field for kind in PRIVATE for field in msgspec.structs.fields(kind)}
+PRIVACY["dp_trees"] = PRIVACY["method"]
 """What a run file's [privacy] parses to, by key."""
 WORDS = {
     "run.method": method.METHODS,

@@ -158,6 +158,22 @@ RUN_FILE = {
         "depth_active": "of a hybrid run, with depth_passive: so many levels `A`, then so many `P`, instead of levels; "
         "without max_depth their sum is the depth",
         "depth_passive": "see depth_active",
+        "epsilon": "asks for [differential privacy](../how-to/choose-epsilon.md): everything that is released of the "
+        "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks",
+        "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
+        "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
+        "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "
+        "chosen from noised histograms. laplace: FedTree's way, for comparison",
+        "colluders": "parties that may pool what they know, also with the driver, without seeing less noise than "
+        "promised; each adds a larger share of it",
+        "rows_per_id": "the most rows of one person; above 1 the promise is about a person instead of a row, and each "
+        "owner's table must keep to it",
+        "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
+        "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
+        "classes": "all classes, declared because a rare one would tell of a single row; simulations take those in the "
+        "labels",
+        "categories": 'the categories of columns, declared likewise, like `{job = ["clerk", "other"]}`; others '
+        "count as missing",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
         "only",
         "hidden_rows": "of a vertical run: passive parties [do not learn which rows share a "
@@ -231,6 +247,14 @@ RUN_FILE_LIMITS = {
     "privacy.separate": "true or false",
     "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
+    "privacy.epsilon": "a number above 0 and at most 100",
+    "privacy.delta": "a number above 0 and at most 0.1",
+    "privacy.colluders": "a whole number from 0 to below the number of parties",
+    "privacy.rows_per_id": "a whole number of at least 1",
+    "privacy.label_range": "two numbers",
+    "privacy.max_nonzero": "a whole number of at least 1",
+    "privacy.classes": "a list of numbers or texts",
+    "privacy.categories": "a table with a list of texts for each column",
     "driver.address": "HOST:PORT",
     "driver.listen": "HOST:PORT",
     "driver.fingerprint": "64 hexadecimal digits",
@@ -262,6 +286,11 @@ RUN_FILE_DEFAULTS = {
     "validation.share": "0",
     "privacy.protection": "`masked`; of a vertical or hybrid run `lattice`",
     "privacy.key_bits": "`3072`",
+    "privacy.epsilon": "no differential privacy",
+    "privacy.delta": "`0.000001`",
+    "privacy.dp_trees": "`auto`",
+    "privacy.classes": "must be given between real parties",
+    "privacy.categories": "must be given between real parties, of columns that have some",
     "privacy.align": "`given`",
     "privacy.opener": "must be given where it is needed",
     "driver.address": "must be given",
@@ -313,6 +342,12 @@ POLICY = {
     "this party's splits; the active party computes it, which alone has the leaf values",
     "least_own_cuts": "least number of this party's own splits in a model of which encrypted scores are asked for",
     "least_own_trees": "least number of trees that have such splits",
+    "most_epsilon": "what all runs together may tell of a row (or a person) of this owner, as an epsilon of "
+    "differential privacy; runs that promise none are refused, and so is one that would exceed it together with those "
+    "before. Without it nothing is refused, and runs are counted all the same",
+    "most_delta": "the delta at which `most_epsilon` holds, and the most that a run may promise",
+    "epsilon_budget": "name of the budget in which runs with this policy are counted, for tables that share no row "
+    "with other tables of this owner; all runs without a name share one budget",
     "openers": "parties that may decrypt the sums of an encrypted horizontal run",
     "columns": "the only columns of the table that are used and named to others",
     "tell_columns": "what the active party of a vertical run is told of this party's columns: `codes`, their numbers, "

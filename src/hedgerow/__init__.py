@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.agreement.active_parties import Bagged
 from hedgerow.agreement.options import (
+    DP,
     Horizontal,
     Hybrid,
     Lattice,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "DP",
     "Bagged",
     "Column",
     "ForestClassifier",

@@ -2,11 +2,19 @@
 
 from dataclasses import replace
 
+import msgspec
+import numpy as np
 import pytest
 
-from federated import Federation, params_of, two_class
+from federated import Federation, MemoryLog, identity, params_of, two_class
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
-from hedgerow.errors import PolicyError
+from hedgerow.errors import PolicyError, PrivacyError
+from hedgerow.privacy.accountant import Release
+from hedgerow.privacy.lifetime import LifetimeLimit
+from hedgerow.protocols.party import Owner
+from hedgerow.protocols.session.noised_releases import releases_of
+from hedgerow.run.file.policy import read_policy
 
 STRICT = Policy()
 FINE = {"min_cut_rows": 50}
@@ -82,3 +90,73 @@ def test_drawn_parties_count_for_the_fewest():
     rule = replace(STRICT, allow_party_sampling=True, fewest_parties=4)
     with pytest.raises(PolicyError, match="fewest_parties"):
         federation(rule, {"party_share": 0.6}, {}).model()
+
+
+DP_RULE = replace(STRICT, most_epsilon=1.0)
+
+
+def noised_plan(**promised):
+    made = federation(STRICT, {}, {}).plan
+    return replace(made, method=msgspec.structs.replace(made.method, dp=DP(**promised)))
+
+
+def test_an_owner_who_bounds_epsilon_refuses_runs_that_promise_none_or_too_little():
+    with pytest.raises(PolicyError, match=r"promises no differential privacy.*most_epsilon"):
+        federation(DP_RULE, {}, {}).model()
+    with pytest.raises(PolicyError, match=r"promises an epsilon of only 1\.5.*most_epsilon"):
+        DP_RULE.check(noised_plan(epsilon=1.5))
+    with pytest.raises(PolicyError, match=r"promises a delta of only 0\.001.*most_delta"):
+        DP_RULE.check(noised_plan(epsilon=1, delta=1e-3))
+    DP_RULE.check(noised_plan(epsilon=1))
+    STRICT.check(noised_plan(epsilon=1.5, delta=1e-3))
+
+
+@pytest.mark.parametrize(("line", "match"), [
+    ("most_epsilon = 0", "most_epsilon must be a number above 0 and at most 1e"),
+    ("most_epsilon = true", "most_epsilon must be a number above 0"),
+    ("most_epsilon = nan", "most_epsilon must be a number above 0"),
+    ("most_delta = 0.5", "most_delta must be a number above 0 and at most 0.1"),
+    ("epsilon_budget = 3", "epsilon_budget must be a name in quotes"),
+    ('epsilon_budget = ""', "epsilon_budget must be a name in quotes"),
+])  # fmt: skip
+def test_wrong_limits_of_epsilon_are_refused(tmp_path, line, match):
+    (tmp_path / "policy.toml").write_text(line)
+    with pytest.raises(PolicyError, match=match):
+        read_policy(tmp_path / "policy.toml")
+
+
+def test_limits_of_epsilon_are_read(tmp_path):
+    (tmp_path / "policy.toml").write_text('most_epsilon = 2\nmost_delta = 1e-5\nepsilon_budget = "patients"\n')
+    assert read_policy(tmp_path / "policy.toml").lifetime == LifetimeLimit("patients", 2, 1e-5)
+
+
+# What a party of a run with differential privacy counts
+
+
+def owner_of(policy, ledger, log=None):
+    table = two_class(3)["party1"]
+    return Owner("party1", table, None, policy, identity("party1"), log, ledger=ledger)
+
+
+def test_a_run_is_counted_in_the_owners_ledger_before_anything_moves():
+    ledger, plan = MemoryLog(), noised_plan(epsilon=1)
+    counts = Release("counts", "gaussian", 16, 1000.0)
+    words = releases_of(owner_of(replace(STRICT, most_epsilon=1.1), ledger), plan, [counts])
+    assert [line["event"] for line in ledger.kept] == ["releases planned"]
+    assert words.words("counts", counts, b"told", lambda: np.arange(3)).tolist() == [0, 1, 2]
+    with pytest.raises(PolicyError, match=r"over 2 runs.*most_epsilon = 1\.1"):
+        releases_of(owner_of(replace(STRICT, most_epsilon=1.1), ledger), plan, [counts])
+    assert words.finish().epsilon < 0.2
+    releases_of(owner_of(replace(STRICT, most_epsilon=1.1), ledger), noised_plan(epsilon=0.9), [counts])
+
+
+def test_the_same_run_goes_on_by_its_own_log():
+    log, ledger, plan = MemoryLog(), MemoryLog(), noised_plan(epsilon=1)
+    for _ in range(2):
+        releases_of(owner_of(replace(STRICT, most_epsilon=1), ledger, log), plan, [])
+    assert [line["event"] for line in ledger.kept] == ["releases planned"]
+
+
+def test_without_a_promise_nothing_can_be_counted():
+    with pytest.raises(PrivacyError, match=r"promises no differential privacy"):
+        releases_of(owner_of(STRICT, None), federation(STRICT, {}, {}).plan, [])

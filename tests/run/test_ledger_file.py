@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +11,11 @@ from typer.testing import CliRunner
 from hedgerow.agreement.policy import AnswerLimits
 from hedgerow.cli import app
 from hedgerow.errors import RunError
+from hedgerow.privacy.accountant import mu_of_budget, spent, whole
+from hedgerow.privacy.ledger import Budget
+from hedgerow.privacy.ledger import Ledger as PrivacyLedger
+from hedgerow.privacy.lifetime import LifetimeLimit, OwnerBudget
+from hedgerow.privacy.promise import at_most
 from hedgerow.protocols.session.answer_ledger import AnswerLedger, answers_beside
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.run.folder.ledger_file import LedgerFile, ledger_beside, opened
@@ -168,3 +175,63 @@ def test_old_answers_are_removed_by_a_command(path, answers):
     with opened(path):
         pass
     assert "is no ledger of answers" in said("compact", path, "--days", 365, code=3)
+
+
+def counted_runs(path, epsilon_budget=""):
+    """Two runs of an epsilon of 1 each, of which one is not over."""
+    with opened(path) as log:
+        for number in range(2):
+            limit = LifetimeLimit(epsilon_budget)
+            run = PrivacyLedger(Budget(1, 1e-6), [], lifetime=OwnerBudget(log, limit), more_to_come=True)
+            if number:
+                run.plan([whole(mu_of_budget(1, 1e-6))])
+                run.release("all of it", whole(mu_of_budget(1, 1e-6)))
+                run.finish()
+
+
+def together(delta):
+    """Of two such runs; less than twice one."""
+    found = spent([whole(mu_of_budget(1, 1e-6))] * 2, delta).epsilon
+    assert found < 1.5
+    return found
+
+
+def test_what_runs_tell_together_is_shown_by_budget(path, tmp_path):
+    counted_runs(path)
+    counted_runs(path, "visitors")
+    shown, twice = said("show", path), at_most(together(1e-6))
+    assert ["(all", "runs", "without", "a", "name)", "row", "2", "1", twice] in grid(shown)
+    assert ["visitors", "row", "2", "1", twice] in grid(shown)
+    assert "a delta of 1e-06, of all runs together" in " ".join(shown.split())
+    rules = tmp_path / "policy.toml"
+    rules.write_text('most_epsilon = 3\nmost_delta = 1e-5\nepsilon_budget = "visitors"\n')
+    shown = said("show", path, "--policy", rules)
+    assert ["visitors", "row", "2", "1", at_most(together(1e-5)), "of", "3"] in grid(shown)
+    assert "most_epsilon" not in shown
+
+
+def test_a_ledger_without_such_runs_shows_none(path):
+    with opened(path):
+        pass
+    assert "epsilon" not in said("show", path)
+
+
+def test_a_run_that_was_stopped_for_good_is_ended_by_its_log(path, tmp_path):
+    release = replace(whole(0.05), what="counts")
+    with opened(path) as log, closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        limit = LifetimeLimit("visitors")
+        run = PrivacyLedger(Budget(1, 1e-6), [release], own, "a run", OwnerBudget(log, limit), more_to_come=True)
+        run.release("counts", release)
+    assert ["visitors", "row", "1", "1", "1.000"] in grid(said("show", path))
+    assert "ended: the run counts with 1 release," in said("end-run", path, tmp_path / "audit.log")
+    assert ["visitors", "row", "1", "0", at_most(spent([release], 1e-6).epsilon)] in grid(said("show", path))
+    verify(path)
+
+
+def test_a_run_that_the_ledger_does_not_know_cannot_be_ended(path, tmp_path):
+    with opened(path), closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        own.note("something")
+    assert "has never begun to release noised sums" in said("end-run", path, tmp_path / "audit.log", code=3)
+    with closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        PrivacyLedger(Budget(1, 1e-6), [], own, "a run")
+    assert "knows nothing of this run" in said("end-run", path, tmp_path / "audit.log", code=3)

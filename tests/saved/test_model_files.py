@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,10 @@ from hedgerow import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegr
 from hedgerow.errors import ModelError
 from hedgerow.model.file import save
 from hedgerow.model.xgboost import to_xgboost
+from hedgerow.privacy.accountant import Release, spent
+from hedgerow.privacy.ledger import Budget
+from hedgerow.privacy.promise import promised
+from hedgerow.report.tree_text import summary
 
 HERE = Path(__file__).parent
 
@@ -194,3 +199,34 @@ def test_a_link_is_followed_and_modes_are_kept(models, tmp_path):
 def test_a_model_that_cannot_be_written_says_why(models, tmp_path):
     with pytest.raises(ModelError, match=r"Cannot write .*No such file"):
         save(models["logistic"], tmp_path / "nowhere" / "m.json")
+
+
+def promise():
+    releases = (Release("tree", "gaussian", 4096, 1e6, 20),)
+    return promised(Budget(1, 1e-6), spent(releases, 1e-6), "the coordinator", "every opened sum and the model")
+
+
+def test_what_is_promised_of_the_rows_comes_back(models, tmp_path):
+    save(replace(models["logistic"], promise=promise()), tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert again.promise == promise()
+    assert "privacy  epsilon 1.000 at delta 1e-06 for one row, add or remove one, against the coord" in summary(again)
+    assert "privacy" not in summary(models["logistic"])
+
+
+def test_a_model_without_a_promise_is_written_as_before_there_were_any(models, tmp_path):
+    save(models["logistic"], tmp_path / "m.json")
+    assert "promise" not in json.loads((tmp_path / "m.json").read_text())["body"]
+    assert load_model(tmp_path / "m.json").promise is None
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"composed": 2}, {"releases": []}, {"unit": 3}])
+def test_a_promise_that_cannot_be_is_refused(models, wrong, tmp_path):
+    save(replace(models["logistic"], promise=promise()), tmp_path / "m.json")
+    body = json.loads((tmp_path / "m.json").read_text())["body"]
+    body["promise"] |= wrong
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    whole = {"hedgerow": 1, "sha256": hashlib.sha256(raw).hexdigest()}
+    (tmp_path / "m.json").write_bytes(json.dumps(whole).encode()[:-1] + b', "body": ' + raw + b"}")
+    with pytest.raises(ModelError, match="is not a model that can be used"):
+        load_model(tmp_path / "m.json")

@@ -1,15 +1,22 @@
 """How much a trained model may tell of one row: the options of differential privacy, as a plan carries them."""
 
+from collections.abc import Mapping
 from math import isfinite
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
 from hedgerow.errors import ParameterError
 
+if TYPE_CHECKING:
+    from hedgerow.agreement.plan import Plan
+
 PrivateMethod = Literal["auto", "random", "additive", "greedy", "laplace"]
+PUBLIC_TREES: tuple[PrivateMethod, ...] = ("auto", "random", "additive")
+"""Where every tree's shape is a public function of the cut points, the seed and the round, and only sums are noised."""
 MOST_EPSILON = 100.0
 """Beyond it nothing is promised that anybody would call privacy."""
+Class = int | float | str | bool
 
 
 class DP(msgspec.Struct, frozen=True):
@@ -19,7 +26,9 @@ class DP(msgspec.Struct, frozen=True):
     "greedy" (cuts chosen from noised histograms) or "laplace" (FedTree's, for comparison). So many `colluders` among
     the parties may pool what they know without seeing less noise than promised. An id has at most `rows_per_id` rows.
     Regression needs the range of labels, `label_range`, declared; where each row has at most `max_nonzero` columns of
-    a value other than 0, declaring that lowers the noise.
+    a value other than 0, declaring that lowers the noise. `classes`, and `categories` by the name of their column, are
+    declared because a rare one would tell of a single row; without, those in the tables are taken as known to everybody
+    (between real parties they must be declared).
     """
 
     epsilon: float
@@ -29,6 +38,9 @@ class DP(msgspec.Struct, frozen=True):
     rows_per_id: int = 1
     label_range: tuple[float, float] | None = None
     max_nonzero: int | None = None
+    classes: tuple[Class, ...] = ()
+    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of each categorical column, by name; may be given as a mapping."""
 
     def __post_init__(self) -> None:
         _check_between("epsilon", self.epsilon, 0, MOST_EPSILON)
@@ -40,6 +52,76 @@ class DP(msgspec.Struct, frozen=True):
         if self.max_nonzero is not None:
             _check_whole("max_nonzero", self.max_nonzero, 1)
         _check_range(self.label_range)
+        self._keep("epsilon", float(self.epsilon))
+        self._keep("delta", float(self.delta))
+        if self.label_range is not None:
+            self._keep("label_range", tuple(map(float, self.label_range)))
+        self._keep("classes", _in_order(self.classes))
+        self._keep("categories", _sorted_categories(self.categories))
+
+    def _keep(self, name: str, value: object) -> None:
+        """As a plan's text has it, so that all read the same."""
+        msgspec.structs.force_setattr(self, name, value)
+
+    @property
+    def public_trees(self) -> bool:
+        """Whether the shape of every tree is known before any sum, so that nothing but sums is released."""
+        return self.method in PUBLIC_TREES
+
+    @property
+    def unit(self) -> str:
+        """Whose presence the promise is about."""
+        return "row" if self.rows_per_id == 1 else "person"
+
+    def honest(self, n_parties: int) -> int:
+        """Parties whose share of the noise is there whoever else pools what they know."""
+        return n_parties - self.colluders
+
+    def check(self, plan: "Plan") -> None:
+        """Refuse what would be released without noise, or would leave less noise than promised."""
+        if self.honest(len(plan.members)) < 1:
+            raise ParameterError(
+                f"With {self.colluders} colluders among {len(plan.members)} parties no honest party is left to add "
+                "noise; name fewer colluders, or take more parties."
+            )
+        for is_set, what, why in _refused(self, plan):
+            if is_set:
+                raise ParameterError(f"Differential privacy does not go with {what}: {why}.")
+        if plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
+            raise ParameterError(
+                "Differential privacy between real parties needs the classes declared, because a rare one would tell "
+                "of a single row; name them, like classes = [0, 1]."
+            )
+
+
+def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
+    method, goal, params = plan.method, plan.goal, plan.params
+    regression = goal.objective is not None
+    return [
+        (method.plain, "plain sums", "each party's own have only its own share of the noise; use masks"),
+        (method.encrypted, "encryption and an opener", "parties add their noise under masks; leave them out"),
+        (method.party_share < 1, "party_share below 1", "everybody knows who is drawn, so it hides nothing and needs "
+         "more noise"),
+        (method.goes_on, 'on_loss = "continue"', "a lost party's share of the noise would be missing; use wait"),
+        (method.local_cuts, 'cut_points = "local"', "they are values of single rows; use counts"),
+        (method.private_names, 'column_names = "private"', "how many names are common is told without noise"),
+        (goal.follow or goal.early_stopping_rounds is not None or goal.eval_metric is not None,
+         "a metric that is followed on validation rows", "it would be told without noise after every tree; leave out "
+         "validation rows and measure the model once it is trained"),
+        (goal.scale_pos_weight != 1, "scale_pos_weight", "a row of more weight needs more noise; leave it out"),
+        (params.min_child_rows > 1, "min_child_rows above 1", "rows would be counted without noise"),
+        (params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"),
+        (params.average, "a random forest", "its trees are noised as boosted ones; use boosted trees, whose DP method "
+         '"random" draws trees too'),
+        (bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"),
+        (regression and goal.objective != "squared", f"the {goal.objective} loss", "its gradients have no bound; use "
+         "the squared loss, or classes"),
+        (regression and dp.label_range is None, "numbers of unknown range", "declare it, like label_range = [0, 100]"),
+        (not regression and dp.label_range is not None, "label_range and classes", "it is the range of numbers"),
+        (regression and bool(dp.classes), "classes and numbers", "a regression has no classes; leave them out"),
+        (dp.public_trees and (params.colsample_bytree, params.colsample_bynode) != (1, 1), "drawn columns",
+         "every tree's shape is public already; leave out colsample_bytree and colsample_bynode"),
+    ]  # fmt: skip
 
 
 def _check_between(name: str, value: object, low: float, high: float) -> None:
@@ -59,3 +141,23 @@ def _check_range(given: object) -> None:
         raise ParameterError(f"label_range must be two numbers, the least and the greatest label; it is {given!r}.")
     if not all(map(isfinite, given)) or given[0] >= given[1]:
         raise ParameterError(f"label_range must go from a smaller to a greater number; it is {given!r}.")
+
+
+def _in_order(given: Any) -> tuple[Class, ...]:
+    """Classes, each once, in order."""
+    fits = isinstance(given, tuple | list) and all(isinstance(label, Class) for label in given)
+    if not fits or len({isinstance(label, str) for label in given}) > 1:
+        raise ParameterError(f"classes must be a list of numbers, or of texts, like [0, 1]; it is {given!r}.")
+    return tuple(sorted(set(given)))
+
+
+def _sorted_categories(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Columns with their categories, both sorted by text."""
+    columns = dict(given) if isinstance(given, Mapping | tuple | list) else {"": None}
+    for name, categories in columns.items():
+        texts = isinstance(categories, tuple | list) and all(isinstance(one, str) for one in categories)
+        if not isinstance(name, str) or not texts or not categories:
+            raise ParameterError(
+                f'categories must name columns with lists of texts, like job = ["clerk", "other"]; they are {given!r}.'
+            )
+    return tuple((name, tuple(sorted(set(columns[name])))) for name in sorted(columns))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import msgspec
 
+from hedgerow.agreement.dp import DP as DP
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.lattice.cipher import Lattice as Lattice
 from hedgerow.privacy.paillier.cipher import Paillier as Paillier
@@ -19,6 +20,10 @@ from hedgerow.privacy.paillier.cipher import Paillier as Paillier
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
+NO_DP = (
+    "Differential privacy does not go with method {0} yet; use method horizontal, or leave dp out and no epsilon is "
+    "promised."
+)
 FEWEST_MASKED = 3
 """Below this a party learns the others' sums: its own part subtracted leaves one other's."""
 
@@ -81,6 +86,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     @property
     def privacy(self) -> Privacy | None:
         """What hides sums or gradients; None where there are none."""
+        return None
+
+    @property
+    def dp(self) -> DP | None:
+        """What is promised of the noise on everything that is released; None: there is none."""
         return None
 
     @property
@@ -242,6 +252,7 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
     With encryption (`Lattice`, `Paillier`) the driver sees no sums: `opener` names the party that decrypts and chooses.
     With `on_loss="continue"` a run goes on without a party that is lost; two parties take `allow_two`, because each
     learns the other's sums, or the opener does (a simulation takes it for granted, and says so).
+    With `dp=DP(epsilon=1)` every sum that is opened has noise, of which each party adds a share, and so has the model.
     """
 
     privacy: SecureAggregation | Lattice | Paillier | NoPrivacy = SecureAggregation()
@@ -253,9 +264,11 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
     allow_few_columns: bool = False
     on_loss: OnLoss = "wait"
     allow_two: bool = False
+    dp: DP | None = None
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (SecureAggregation, Lattice, Paillier, NoPrivacy))
+        _check_dp(self.dp)
         _check_words(self, cut_points=get_args(CutPoints), columns=get_args(Columns), on_loss=get_args(OnLoss))
         _check_words(self, column_names=get_args(ColumnNames), allow_few_columns=(True, False), allow_two=(True, False))
         _check_numbers(self, party_share=Real)
@@ -270,7 +283,7 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
         """What two parties learn of each other."""
-        if not self.only_sums or self.drawn(n_parties) != 2:
+        if not self.only_sums or self.drawn(n_parties) != 2 or self.dp is not None:
             return ()
         one = self.opener or "each"
         return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)
@@ -285,6 +298,8 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
 
     def check(self, plan: "Plan") -> None:
         """Refuse parties, names and sums that contradict each other."""
+        if self.dp is not None:
+            self.dp.check(plan)
         self._check_names(len(plan.members))
         self._check_opener(plan.names)
         if self.only_sums:
@@ -387,9 +402,13 @@ class Vertical(Method, frozen=True, tag="vertical"):
     most_ids: int = MOST_IDS
     levels: str = ""
     passive_rows: float = 1.0
+    dp: DP | None = None
 
     def __post_init__(self) -> None:
         _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
+        _check_dp(self.dp)
+        if self.dp is not None:
+            raise ParameterError(NO_DP.format(self.word))
         if set(self.levels) - set("APJ"):
             raise ParameterError(f'levels must be letters A, P and J, like "AAAJJ"; it is {_shown(self.levels)}.')
         _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False), on_loss=get_args(OnLoss))
@@ -733,6 +752,11 @@ def _check_kind(name: str, given: object, kinds: tuple[type, ...], more: str = "
         calls = [f"{k.__name__}({'i_accept_disclosure=True' if k is NoPrivacy else ''})" for k in kinds]
         allowed = f"{', '.join(calls[:-1])} or {calls[-1]}"
         raise ParameterError(f"{name} must be {allowed}{more}; it is {_shown(given)}.")
+
+
+def _check_dp(given: object) -> None:
+    if not isinstance(given, DP | None):
+        raise ParameterError(f"dp must be DP(epsilon=...) or None; it is {_shown(given)}.")
 
 
 def _check_words(own: Method, **allowed: tuple[object, ...]) -> None:

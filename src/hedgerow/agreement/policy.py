@@ -16,6 +16,7 @@ from hedgerow.agreement.options import (
 )
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PolicyError
+from hedgerow.privacy.lifetime import LifetimeLimit
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,15 @@ class Policy:
     """Own cuts of a model, below which its sealed scores tell too much of each; counted in the party's own part."""
     least_own_trees: int = 10
     """Trees with such cuts."""
+    most_epsilon: float | None = None
+    """What all runs together may tell of a row, or a person, of this owner; runs without noise then tell too much.
+
+    None: a run may promise any epsilon or none. It is counted in the owner's ledger all the same.
+    """
+    most_delta: float = 1e-6
+    """The delta at which that holds."""
+    epsilon_budget: str = ""
+    """Tables that share no row with others have a budget of their own by this name; all runs without one share one."""
     columns: tuple[str, ...] | None = None
     """The only columns this owner gives; None: all of its table."""
     tell_columns: Literal["codes", "names"] | None = None
@@ -144,10 +154,28 @@ class Policy:
                 "min_child_rows",
             ),
             (plan.params.n_estimators > self.most_trees, "grows too many trees", "most_trees"),
+            *self._too_telling(plan),
         ]
         for is_refused, what, rule in refused:
             if is_refused:
                 raise PolicyError(f"The run {what}, which this party's policy refuses ({rule}).")
+
+    @property
+    def lifetime(self) -> LifetimeLimit:
+        """What all runs together may tell of a row."""
+        return LifetimeLimit(self.epsilon_budget, self.most_epsilon, self.most_delta)
+
+    def _too_telling(self, plan: Plan) -> list[tuple[bool, str, str]]:
+        """What a run promises by itself; what it adds to others is counted when it begins."""
+        if self.most_epsilon is None:
+            return []
+        dp = plan.method.dp
+        if dp is None:
+            return [(True, "promises no differential privacy", "most_epsilon")]
+        return [
+            (dp.epsilon > self.most_epsilon, f"promises an epsilon of only {dp.epsilon:g}", "most_epsilon"),
+            (dp.delta > self.most_delta, f"promises a delta of only {dp.delta:g}", "most_delta"),
+        ]
 
     @property
     def answer_limits(self) -> AnswerLimits:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.data.table import Column
 from hedgerow.errors import HedgerowError, ModelError
 from hedgerow.model.model import Absent, ClassLabel, Model, Ownership
+from hedgerow.privacy.promise import Promise
 from hedgerow.storage import atomic
 from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.forest import Forest
@@ -61,6 +62,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     metric: str | None
     forest: _Forest
     ownership: Ownership | None = None
+    promise: Promise | None = None
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -84,6 +86,7 @@ def encoded(model: Model) -> bytes:
         "metric": model.metric,
         "forest": forest,
         **({} if model.ownership is None else {"ownership": _ownership(model.ownership)}),
+        **({} if model.promise is None else {"promise": asdict(model.promise)}),
     }
     raw = msgspec.json.encode(body)
     whole = _File(VERSION, hashlib.sha256(raw).hexdigest(), msgspec.Raw(raw))
@@ -152,6 +155,7 @@ def _model(body: _Body) -> Model:
         history=tuple(body.history),
         metric=body.metric,
         ownership=body.ownership,
+        promise=body.promise,
     )
     check_model(model)
     return model

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ModelError
+from hedgerow.privacy.promise import Promise
 from hedgerow.trees.forest import Forest, ImportanceKind, averaged
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.params import TreeParams
@@ -80,6 +81,8 @@ class Model:
     metric: str | None = None
     ownership: Ownership | None = None
     """Of a model over several parties' columns; None: all its columns are in one place."""
+    promise: Promise | None = None
+    """What is promised of the rows that it learnt from; None: no differential privacy."""
 
     def __post_init__(self) -> None:
         if self.forest.n_trees % self.loss.n_trees:

@@ -4,6 +4,7 @@ import numpy as np
 
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model, Ownership
+from hedgerow.privacy.promise import headline
 
 BEHIND_ALL = float(np.finfo(np.float32).max)
 """The threshold of a cut that only tells missing values from the others."""
@@ -42,6 +43,8 @@ def summary(model: Model, n_columns: int = 10) -> str:
     if model.ownership is not None:
         rows.append(("parties", _parties(model.ownership)))
         rows.append(("id", model.ownership.model))
+    if model.promise is not None:
+        rows.append(("privacy", plain(headline(model.promise))))
     if model.history:
         rows.append(("history", _history(model)))
     kind = "A random forest" if model.params.average else "Boosted trees"

@@ -9,6 +9,7 @@ from hedgerow.corridor.messages import Answer, Facts, Introduce
 from hedgerow.corridor.wire import TranscriptHash
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
+from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.party_rows import TableFactory
 from hedgerow.protocols.session.journal import Journal, Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
@@ -37,9 +38,11 @@ class Owner:
     note: Tell = silent
     """Told what of the own table is not used; it belongs into the run's manifest too."""
     ledger: Log | None = None
-    """Where wrong hashes are counted over all runs of this owner; None: in the log of the run."""
+    """Where wrong hashes and releases are counted over all runs of this owner; None: in the log of the run."""
     places: PlaceStore | None = None
     """Where a vertical run's common rows are kept, or a horizontal run's common columns."""
+    noised: KeptWords | None = None
+    """Where own noised sums are kept until a round is over; None: in memory."""
     rows: TableFactory | None = None
     """How the rows of a horizontal run are held; None: in a table here."""
 

@@ -25,6 +25,8 @@ from hedgerow.agreement.options import (
 )
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.paillier.cipher import BITS
+from hedgerow.run.file.dp_keys import KEYS as DP_KEYS
+from hedgerow.run.file.dp_keys import dp_of
 from hedgerow.run.file.options import Baseline, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Section
 from hedgerow.run.file.sections import Sections
@@ -54,6 +56,9 @@ def method_of(
 ) -> Horizontal | Vertical | WholeTrees | Baseline:
     """The options of the method that [run] names."""
     _check_method(sections, word, driver)
+    if word != "horizontal":
+        why = f"does not go with method {word}, for which no epsilon can be promised yet"
+        sections.section("privacy").refuse(*DP_KEYS, why=why)
     method = _by_columns(sections, word, names) if word in BY_COLUMNS else _by_rows(sections, word)
     _check_opener(sections, word, names)
     if word not in BY_COLUMNS:
@@ -103,6 +108,7 @@ def _by_rows(sections: Sections, word: str) -> Horizontal | WholeTrees | Baselin
         allow_few_columns=section.flag("allow_few_columns"),
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         allow_two=section.flag("allow_two"),
+        dp=dp_of(section),
     )
     if word in BASELINES:
         return Baseline(cast(Any, word))

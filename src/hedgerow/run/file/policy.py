@@ -10,6 +10,7 @@ from hedgerow.errors import PolicyError, RunError
 from hedgerow.run.file.section import nearest
 
 _DEFAULTS = Policy()
+_NUMBERS = {"most_epsilon": 1e6, "most_delta": 0.1}
 _LISTS = {"columns": "columns", "openers": "parties"}
 
 
@@ -42,6 +43,12 @@ def _check(path: Path, key: str, value: Any) -> None:
         kind = 'a section [disclose] with lines such as income = "monthly net income in euros"'
     elif key == "tell_columns":
         right, kind = value in ("codes", "names"), '"codes" or "names"'
+    elif key in _NUMBERS:
+        high = _NUMBERS[key]
+        right = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= high
+        kind = f"a number above 0 and at most {high:g}"
+    elif key == "epsilon_budget":
+        right, kind = isinstance(value, str) and 0 < len(value) <= 100 and value.isprintable(), "a name in quotes"
     elif isinstance(default, bool):
         right, kind = isinstance(value, bool), "true or false"
     else:

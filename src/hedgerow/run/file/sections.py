@@ -10,6 +10,7 @@ from hedgerow.data.csv_dialect import check_decimal, check_delimiter
 from hedgerow.data.partition import HOWS, MOST_ALPHA
 from hedgerow.data.table import ABSENT
 from hedgerow.errors import ParameterError
+from hedgerow.run.file.dp_keys import KEYS as DP_KEYS
 from hedgerow.run.file.hybrid_section import HYBRID_KEYS, TEST_ROWS, hybrid_of
 from hedgerow.run.file.options import DataOptions, DriverOptions, PartitionOptions, PartyEntry
 from hedgerow.run.file.section import Section, nearest
@@ -26,6 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "protection", "i_accept_disclosure", "allow_two", "on_loss", "party_share", "cut_points", "columns", "key_bits",
         "link_mbit", "align", "most_ids", "column_names", "opener", "local_trees", "levels", "shared",
         "separate", "passive_cuts", "depth_active", "depth_passive", "passive_rows", "hidden_rows", "allow_few_columns",
+        *DP_KEYS,
     ),
     "trees": TREES,
     "driver": ("address", "listen", "fingerprint", "ca", "crl", "deadline", "patience"),

@@ -12,6 +12,7 @@ import hedgerow
 from hedgerow.agreement.options import Method, Vertical
 from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
+from hedgerow.privacy.promise import Promise, sentences
 from hedgerow.protocols.align.progress import learnt
 from hedgerow.protocols.link.ids import linkages
 from hedgerow.protocols.state import State
@@ -99,6 +100,13 @@ def bins_learnt(state: State) -> dict[str, Any]:
     ]
     told = {"rows": len(state.learnt.rows), "columns": [asdict(column) for column in columns], "sums": sums}
     return {"learnt": told}
+
+
+def promised(promise: Promise | None) -> dict[str, Any]:
+    """What is promised of the rows by differential privacy, in numbers and in sentences; nothing where none is."""
+    if promise is None:
+        return {}
+    return {"differential_privacy": {**asdict(promise), "sentences": list(sentences(promise))}}
 
 
 def given(lines: Iterable[Line]) -> dict[str, Any]:

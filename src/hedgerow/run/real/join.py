@@ -17,7 +17,7 @@ from hedgerow.run.folder import manifest
 from hedgerow.run.folder.folder import MODEL, PART, RunFolder, check_folder, open_folder
 from hedgerow.run.folder.kept_model import KeptModel
 from hedgerow.run.folder.ledger_file import opened
-from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile
+from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile, noised_words
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.forecast.disclosures import leaks
 from hedgerow.run.real.connect import Options, Seat, bound_policy, party_seat
@@ -63,6 +63,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
             name, table, valid, policy, joining.identity, folder.log, seat.revoked, durable=True,
             keeps=CutsFile(folder.path / CUTS, plan.digest) if plan.active else None, tell=say,
             note=noting(notes, say), ledger=ledger, places=PlacesFile(folder.path, plan.digest),
+            noised=noised_words(folder.path, plan.digest),
         )  # fmt: skip
         kept = KeptModel(folder, kept_file(run))
         content = _served(seat, Party(owner, options.threads, kept.keep), kept)

@@ -8,6 +8,7 @@ from hedgerow.corridor.wire import Listener
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
 from hedgerow.model.model import Model
+from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.align.lists import PlaceStore
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.notify import Tell, silent
@@ -25,6 +26,8 @@ class PartyFiles:
     """The own cuts of a passive party in a vertical run."""
     places: PlaceStore | None = None
     """Which of its rows, or columns, are common to all parties."""
+    noised: KeptWords | None = None
+    """Its noised sums until a round is over."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.run.folder.folder import RunFolder
-from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile
+from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile, noised_words
 from hedgerow.run.simulation.parties import PartyFiles
 from hedgerow.storage.audit import AuditLog
 
@@ -20,7 +20,8 @@ def files_in(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PartyFiles
     for name in plan.answering:
         log, own = NamedLog(folder.open_party_log(name), plan, named), folder.path / "parties" / name
         cuts = CutsFile(own / CUTS, named.digest) if plan.active else None
-        files[name] = PartyFiles(log, cuts, PlacesFile(own, named.digest) if private else None)
+        noised = noised_words(own, named.digest)
+        files[name] = PartyFiles(log, cuts, PlacesFile(own, named.digest) if private else None, noised)
     if plan.active and private:
         files[plan.active] = PartyFiles(places=PlacesFile(folder.path, named.digest))
     return files

@@ -32,7 +32,9 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:
         tables, identity, files = (sim.parties[name], sim.valid.get(name)), sim.identities[name], sim.files_of(name)
-        owner = Owner(name, *tables, ALLOW_ALL, identity, files.log, keeps=files.cuts, places=files.places)
+        owner = Owner(
+            name, *tables, ALLOW_ALL, identity, files.log, keeps=files.cuts, places=files.places, noised=files.noised
+        )  # fmt: skip
         begin[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).begin)
     corridor = Corridor(InProcess(begin, partial(worked_out, threads=sim.threads)), sim.listeners)
     active = plan.active
