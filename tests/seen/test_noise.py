@@ -107,7 +107,9 @@ def searched(monkeypatch, protection="masked", leak=None, sabotage=None):
     given = secure_sum.given
 
     def noted(own, threads):
-        own_words.extend(np.array(words) for words, _ in own if len(words) > 20)  # not counts of one or two things
+        own_words.extend(
+            np.array(each.words) for each in own if len(each.words) > 20
+        )  # not counts of one or two things
         return given(own, threads)
 
     monkeypatch.setattr(secure_sum, "given", noted)

@@ -1,6 +1,6 @@
 """How much a trained model may tell of one row: the options of differential privacy, as a plan carries them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -94,6 +94,16 @@ class DP(msgspec.Struct, frozen=True):
             )
 
 
+def checked_way(dp: DP, known: Collection[PrivateMethod]) -> PrivateMethod:
+    """The way to grow trees, if it is among those that there are here."""
+    if dp.method not in known:
+        raise ParameterError(
+            f"Differential privacy by {dp.method!r} trees is not available for several parties yet; use "
+            f"{', '.join(known)}."
+        )
+    return dp.method
+
+
 def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
     method, goal, params = plan.method, plan.goal, plan.params
     regression = goal.objective is not None
@@ -153,7 +163,7 @@ def _in_order(given: Any) -> tuple[Class, ...]:
 
 def _sorted_categories(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with their categories, both sorted by text."""
-    columns = dict(given) if isinstance(given, Mapping | tuple | list) else {"": None}
+    columns: dict[Any, Any] = dict(given) if isinstance(given, Mapping | tuple | list) else {"": None}
     for name, categories in columns.items():
         texts = isinstance(categories, tuple | list) and all(isinstance(one, str) for one in categories)
         if not isinstance(name, str) or not texts or not categories:

@@ -3,8 +3,8 @@
 Each message is declared with its sender and its receivers (`@message`); one that is not cannot be sent, because nobody
 can decode it. The driver of a vertical run is the active party. Each field says how it travels: *clear* (its receiver
 reads it), *masked* (noise alone; only the sum over all parties means anything), *sealed* (only the holder of a secret
-key can open it), *blinded* (nobody can; equal things match), later *noised*. `disclosures()` is the table in the
-documentation; tests compare fields, senders and receivers with real runs.
+key can open it), *blinded* (nobody can; equal things match), *noised* (masked, and the sum has the plan's noise).
+`disclosures()` is the table in the documentation; tests compare fields, senders and receivers with real runs.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,6 +39,11 @@ def masked(tells: str) -> Travels:
 def sealed(tells: str) -> Travels:
     """Only the holder of the secret key, which never travels, can open it."""
     return Travels("sealed", tells)
+
+
+def noised(tells: str) -> Travels:
+    """As masked, and the sum over all parties has the noise that the plan's promise needs."""
+    return Travels("noised", tells)
 
 
 def blinded(tells: str) -> Travels:
@@ -333,6 +338,47 @@ class PlainSums(Answer, frozen=True, tag=9):
     """A party's own sums, where the parties have accepted in words that the driver reads them."""
 
     words: Annotated[I64, clear("counts, sums of gradients or of a metric over the party's own rows")]
+
+
+# Differential privacy: see `protocols.noised`. Trees have public shapes; nothing is opened but sums with noise.
+
+
+@message(by=PARTY, to=DRIVER)
+class NoisedSums(Answer, frozen=True, tag=90):
+    """A party's part of sums with noise, its share of the noise in it, that only all parts together show."""
+
+    masked_words: Annotated[U64, noised("counts or sums of clipped gradients over the party's rows, with noise")]
+
+
+@message(by=DRIVER, to=EVERY_PARTY)
+class AskNoisedCounts(Request, frozen=True, tag=90):
+    """How many rows there are (no prefixes), or how many have values with these prefixes, one length for all."""
+
+    release: Annotated[int, clear("which of the plan's releases")]
+    opened: Annotated[bool, clear("whether its sums are known already; then they are not asked for again")]
+    column: Annotated[I32, clear("columns of interest")]
+    prefix: Annotated[U32, clear("high bits of the ordered keys of values")]
+    shift: Annotated[U8, clear("how many low bits are left off")]
+
+
+@message(by=DRIVER, to=EVERY_PARTY)
+class BeginNoised(Request, frozen=True, tag=91):
+    """All that is fixed before the first tree; what is released from here on follows from it."""
+
+    n_rows: Annotated[float, clear("how many rows all parties have, with noise")]
+    cuts: Annotated[F32, clear("cut points of all columns, from counts with noise")]
+    cut_starts: Annotated[I64, clear("where each column's begin")]
+    has_missing: Annotated[Bools, clear("which columns have a bin for missing values: all")]
+
+
+@message(by=DRIVER, to=EVERY_PARTY)
+class AskNoisedSums(Request, frozen=True, tag=92):
+    """The plan's next sums over own rows, whose scores follow from what is told here."""
+
+    release: Annotated[int, clear("which of the plan's releases")]
+    opened: Annotated[bool, clear("whether its sums are known already; then they are not asked for again")]
+    base: Annotated[F32, clear("first scores of all rows; none where they go on from before")]
+    values: Annotated[F32, clear("what every bin adds, or every leaf of the tree before; made of sums with noise")]
 
 
 # Sums that one named party opens: see `protocols.opener`. What it chooses, the driver passes on as it stands.

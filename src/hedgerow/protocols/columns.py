@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.agreement.policy import Policy
@@ -181,6 +182,8 @@ def own_facts(plan: Plan, party: str, policy: Policy, own: Table, valid: Table |
         return Facts(shown, (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
+    if plan.method.dp is not None:
+        return _declared_facts(plan, plan.method.dp, own, given(own, policy).columns)
     classes: tuple[ClassLabel, ...] = ()
     if plan.goal.objective is None:
         classes = distinct(own.labels)
@@ -190,6 +193,29 @@ def own_facts(plan: Plan, party: str, policy: Policy, own: Table, valid: Table |
     absent = "" if isinstance(own.values, np.ndarray) else absent_of(own)
     weighted = any(table is not None and table.weights is not None for table in (own, valid))
     return Facts(columns, classes, weighted, absent, validated)
+
+
+def _declared_facts(plan: Plan, dp: DP, own: Table, columns: tuple[Column, ...]) -> Facts:
+    """With differential privacy nothing is said that a row could change: classes and categories are the declared ones.
+
+    Without a declaration, as simulations may have none, those of the table are said and taken as known to everybody.
+    """
+    if own.weights is not None:
+        raise DataError("Rows with weights do not go with differential privacy yet; leave the weights out.")
+    known = dict(dp.categories)
+    bare = [c.name for c in columns if c.kind == "categorical" and c.name not in known]
+    if bare and plan.coordinator:
+        raise DataError(
+            f"Column {bare[0]!r} has categories, of which a rare one would tell of a single row; declare them, like "
+            f'[privacy] categories = {{"{bare[0]}" = ["one", "other"]}}, or leave the column out.'
+        )
+    declared = tuple(
+        replace(c, categories=known[c.name]) if c.kind == "categorical" and c.name in known else c for c in columns
+    )
+    numbers, labels_ = plan.goal.objective is not None, own.labels
+    classes = () if numbers or labels_ is None else dp.classes or distinct(labels_)
+    absent = "" if isinstance(own.values, np.ndarray) else absent_of(own)
+    return Facts(declared, classes, weighted=False, absent=absent, validated=False)
 
 
 def shaped(table: Table, request: Agree, policy: Policy) -> Table:

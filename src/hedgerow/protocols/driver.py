@@ -8,12 +8,15 @@ that was under way is grown again from the columns of those that remain, of whom
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from hedgerow.agreement.dp import PUBLIC_TREES, PrivateMethod, checked_way
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
+from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
 from hedgerow.protocols import joining
 from hedgerow.protocols.horizontal.run import HorizontalRun
 from hedgerow.protocols.hybrid.run import HybridRun
+from hedgerow.protocols.noised.run import NoisedRun
 from hedgerow.protocols.opener.run import OpenerRun
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Driver, Progress, State
@@ -32,22 +35,31 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Hybrid: HybridRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
+NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = dict.fromkeys(PUBLIC_TREES, NoisedRun)
+"""How a horizontal run with differential privacy is driven, by its way to grow trees."""
+
+
+def drive_of(plan: Plan) -> Callable[[Progress], Drive]:
+    """How a run of this plan is driven."""
+    if plan.method.dp is not None:
+        return NOISED[checked_way(plan.method.dp, NOISED)]
+    return OpenerRun if plan.opener else DRIVES[type(plan.method)]
 
 
 def run(driver: Driver, state: State | None = None) -> tuple[Model, State]:
     """Train; every party has the model when this returns."""
     progress = Progress(driver, state or State())
-    drive = (OpenerRun if driver.plan.opener else DRIVES[type(driver.plan.method)])(progress)
+    drive = drive_of(driver.plan)(progress)
     _gather(progress)
     in_vain = 0
     while True:
-        done = len(progress.state.parts)
+        done = progress.state.steps
         try:
             model = _attempt(progress, drive)
         except PartyLost as loss:
             if drive.goes_on(loss):
                 continue
-            in_vain = in_vain + 1 if len(progress.state.parts) == done else 0
+            in_vain = in_vain + 1 if progress.state.steps == done else 0
             if in_vain == MOST_IN_VAIN:
                 raise PartyLost(
                     f"{loss} {in_vain} attempts in a row ended without a new tree; resume the run when that is mended.",

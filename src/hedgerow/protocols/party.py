@@ -7,6 +7,7 @@ Gives away only what `messages` lists, each answer noted in the party's own audi
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from hedgerow.agreement.dp import PUBLIC_TREES, PrivateMethod, checked_way
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
@@ -17,6 +18,7 @@ from hedgerow.protocols.horizontal.batch import Pending, worked_out
 from hedgerow.protocols.horizontal.party import HorizontalParty
 from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
+from hedgerow.protocols.noised.party import NoisedParty
 from hedgerow.protocols.opener.party import OpenerParty
 from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
 from hedgerow.protocols.session.shell import Role, Shell, Table
@@ -32,6 +34,15 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
     Hybrid: HybridParty,
 }
 """What a party is in a run of each method, where nobody opens sums for the others."""
+NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = dict.fromkeys(PUBLIC_TREES, NoisedParty)
+"""What it is in a horizontal run with differential privacy, by its way to grow trees."""
+
+
+def role_of(plan: Plan) -> Callable[[PartyContext], Role[Pending]]:
+    """What a party is in a run of this plan."""
+    if plan.method.dp is not None:
+        return NOISED[checked_way(plan.method.dp, NOISED)]
+    return OpenerParty if plan.opener else ROLES[type(plan.method)]
 
 
 class Party(Shell[Pending]):
@@ -51,7 +62,7 @@ class Party(Shell[Pending]):
             raise ProtocolError("The driver proposes a prediction, and this party is here to train.")
         consent = self.member.consent(request)
         if self.role is None:
-            role, books = OpenerParty if plan.opener else ROLES[type(plan.method)], books_of(self.owner, plan)
+            role, books = role_of(plan), books_of(self.owner, plan)
             self.role = role(PartyContext(self.owner, plan, *books, self.threads, self.sent, self.keep_model))
         return consent
 

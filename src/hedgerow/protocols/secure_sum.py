@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import Answer, MaskedSums, PlainSums, Request
+from hedgerow.corridor.messages import Answer, MaskedSums, NoisedSums, PlainSums, Request
 from hedgerow.corridor.wire import sized
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy import masks
@@ -40,14 +40,32 @@ class SummingGroup(PartyGroup):
         if self.plan.method.plain:
             plain = (expected(part, PlainSums, name).words for name, part in parts.items())
             return np.asarray(sum(sized(words, n_words, "words") for words in plain))
-        masked = (expected(part, MaskedSums, name).masked_words for name, part in parts.items())
+        hidden: tuple[type[MaskedSums | NoisedSums], ...] = (MaskedSums, NoisedSums)
+        kinds = hidden if self.plan.method.dp is None else (NoisedSums,)
+        masked = (expected(part, kinds, name).masked_words for name, part in parts.items())
         return masks.unmasked_sum([sized(words, n_words, "words") for words in masked])
 
 
-def given(own: Sequence[tuple[NDArray[np.int64], masks.Pads | None]], threads: int) -> list[Answer]:
+class Unhidden(NamedTuple):
+    """A party's words that are ready to leave but for what hides them."""
+
+    words: NDArray[np.int64]
+    pads: masks.Pads | None
+    """None where plain sums were accepted."""
+    noised: bool = False
+    """Whether the party's share of noise is in them."""
+
+
+def given(own: Sequence[Unhidden], threads: int) -> list[Answer]:
     """The words of each party as they leave it: masked in place, or plain where it has no pads."""
-    masked = iter(masks.mask([(words, pads) for words, pads in own if pads is not None], threads))
-    return [PlainSums(words.reshape(-1)) if pads is None else MaskedSums(next(masked)) for words, pads in own]
+    masked = iter(masks.mask([(each.words, each.pads) for each in own if each.pads is not None], threads))
+
+    def answer(each: Unhidden) -> Answer:
+        if each.pads is None:
+            return PlainSums(each.words.reshape(-1))
+        return NoisedSums(next(masked)) if each.noised else MaskedSums(next(masked))
+
+    return [answer(each) for each in own]
 
 
 class SumRules(NamedTuple):

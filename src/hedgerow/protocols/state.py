@@ -39,6 +39,14 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
+class Opened:
+    """Sums with noise over all parties, by the number of their release; nothing in them needs protection."""
+
+    number: int
+    words: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """How far a run has come: all a new process of the driver needs to go on."""
 
@@ -59,6 +67,13 @@ class State:
     """What the active party has learnt of passive columns' bins, where it notes that."""
     model: str = ""
     """The id that all parts of a vertical model will share."""
+    opened: tuple[Opened, ...] = ()
+    """Of a run with differential privacy; from these the same trees are grown again."""
+
+    @property
+    def steps(self) -> int:
+        """How far the run has come: rounds, or sums that were opened."""
+        return len(self.parts) + len(self.opened)
 
     @property
     def forest(self) -> Forest:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow.corridor.messages import Answer, Done, MaskedSums, PlainSums
+from hedgerow.corridor.messages import Answer, Done, MaskedSums, NoisedSums, PlainSums
 from hedgerow.errors import PrivacyError
 from hedgerow.privacy import masks
 from hedgerow.privacy.masks import Pads
@@ -29,7 +29,7 @@ NOTHING = np.empty(0, np.int64)
 Noise = NDArray[np.int64]
 """What differential privacy adds to a party's words before they are masked, modulo 2^64: one for each that leaves."""
 
-Part = Answer | tuple[NDArray[np.int64], Pads | None]
+Part = Answer | secure_sum.Unhidden
 """What a party says, or its own words and what is still to hide them."""
 
 
@@ -45,10 +45,16 @@ class PendingMask(NamedTuple):
     adds: Sequence[Adding] = ()
     """What is to be added to the scores of its rows before."""
     noise: Noise | None = None
+    noised: bool = False
+    """Whether the words have their noise already."""
 
     def part(self) -> Part:
         """What the party says."""
-        return (_noised(self.own_words, self.noise), self.pads) if self.gives else Done()
+        if not self.gives:
+            return Done()
+        return secure_sum.Unhidden(
+            _noised(self.own_words, self.noise), self.pads, self.noised or self.noise is not None
+        )
 
 
 class PendingSums(NamedTuple):
@@ -87,11 +93,13 @@ class PendingSums(NamedTuple):
         if words.dtype != (np.uint64 if self.by_kernel else np.int64) or (self.by_kernel and len(self.steps) != 1):
             raise PrivacyError("A party's rows give sums that are not ready to leave in this way; the run stops.")
         if self.by_kernel:
-            return MaskedSums(words) if self.pads is not None else PlainSums(words.view(np.int64))
+            if self.pads is None:
+                return PlainSums(words.view(np.int64))
+            return MaskedSums(words) if self.noise is None else NoisedSums(words)
         if not self.gives:
             return Done()
         own_words = np.concatenate([words, self.beside]) if len(self.beside) else words
-        return _noised(own_words, self.noise), self.pads
+        return secure_sum.Unhidden(_noised(own_words, self.noise), self.pads, self.noise is not None)
 
 
 def _noised(own_words: NDArray[np.int64], noise: Noise | None) -> NDArray[np.int64]:
@@ -125,8 +133,8 @@ def worked_out(begun: Sequence[Begun], threads: int) -> list[bytes]:
         each.part([next(taken) for _ in each.steps]) if isinstance(each, PendingSums) else each.part()
         for each in unmade
     ]
-    unhidden = [part for part in parts if isinstance(part, tuple)]
+    unhidden = [part for part in parts if isinstance(part, secure_sum.Unhidden)]
     given = iter(secure_sum.given(unhidden, threads) if unhidden else ())
-    answers = [next(given) if isinstance(part, tuple) else part for part in parts]
+    answers = [next(given) if isinstance(part, secure_sum.Unhidden) else part for part in parts]
     made = iter([each.sent(answer) for each, answer in zip(unmade, answers, strict=True)])
     return [each if isinstance(each, bytes) else next(made) for each in begun]

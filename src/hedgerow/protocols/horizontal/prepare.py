@@ -8,7 +8,7 @@ import hashlib
 import numpy as np
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.corridor.messages import Begin, Trees
+from hedgerow.corridor.messages import Begin, BeginNoised, Trees
 from hedgerow.corridor.wire import Frame
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError, ProtocolError
@@ -44,7 +44,7 @@ def forest_of(trees: Trees, columns: tuple[Column, ...], n_trees: int) -> Forest
     return forest
 
 
-def grid_of(request: Begin, columns: tuple[Column, ...], max_bin: int) -> Grid:
+def grid_of(request: Begin | BeginNoised, columns: tuple[Column, ...], max_bin: int) -> Grid:
     """The agreed cut points, if they are in order and no more than the plan allows."""
     starts, n = request.cut_starts, len(columns)
     if len(starts) != n + 1 or len(request.has_missing) != n or starts[0] != 0 or starts[-1] != len(request.cuts):

@@ -76,12 +76,23 @@ class MaskedSender:
             self._parties, self._numbers = parties, np.array(sorted(parties), "<u4").tobytes()
         return None if self.secrets is None else self.secrets.pads(parties, self.transcript.among(self._numbers))
 
+    def _check_unnoised(self) -> None:
+        """Nothing leaves without noise where the plan promises some."""
+        if self.rules.plan.method.dp is not None:
+            raise PrivacyError("Sums without noise were to leave this party, and its plan promises noise; it stops.")
+
+    def noised(self, noised_words: Words, parties: Parties) -> Reply:
+        """Own words that have their share of noise already and are in the ledger, as a part of the sum."""
+        return PendingMask(noised_words.copy(), self._pads(parties), True, self.sent, noised=True)
+
     def words(self, own_words: Words, parties: Parties, adds: Adds = ()) -> Reply:
         """See `SumSender`."""
+        self._check_unnoised()
         return PendingMask(own_words, self._pads(parties), True, self.sent, adds)
 
     def steps(self, rows: PartyRows, steps: tuple[Step, ...], parties: Parties, beside: Words, adds: Adds) -> Reply:
         """See `SumSender`."""
+        self._check_unnoised()
         pads = self._pads(parties) if parties else None
         return PendingSums(rows, steps, pads, bool(parties), self.sent, beside, adds)
 

@@ -14,7 +14,7 @@ from hedgerow.data.table import Table
 from hedgerow.privacy.masks import PairSecrets
 from hedgerow.protocols.horizontal.own_table import OwnTable
 from hedgerow.protocols.horizontal.steps import sum_rules
-from hedgerow.protocols.secure_sum import given
+from hedgerow.protocols.secure_sum import Unhidden, given
 from hedgerow.protocols.session.journal import SETUP
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 
@@ -38,4 +38,4 @@ class OwnCounts:
         if not context.plan.method.plain:
             told = hashlib.sha256(b"hedgerow shared counts" + self.said + frame.sha256).digest()
             pads = PairSecrets(attempt.number, attempt.pair_secrets).pads(self.among, told)
-        return given([(self.own.counts(frame), pads)], context.threads)[0]
+        return given([Unhidden(self.own.counts(frame), pads)], context.threads)[0]

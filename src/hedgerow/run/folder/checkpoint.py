@@ -1,7 +1,8 @@
 """How far a run has come, in a file that only grows: a record for every tree, safe before the next tree begins.
 
     head: version, hash of the plan
-    step: attempt, parties present, what is fixed before the first tree (once), new trees, new values of the metric
+    step: attempt, parties present, what is fixed before the first tree (once), new trees, new values of the metric,
+          new sums with noise
     ...
 
 Each record is msgpack (see `append_only`). Nothing in it is secret: all of it was said to every party. But for vertical
@@ -25,7 +26,7 @@ from hedgerow.corridor.messages import Begin, Trees
 from hedgerow.errors import ProtocolError, RunError
 from hedgerow.protocols.columns import Common, loss_of
 from hedgerow.protocols.horizontal.prepare import forest_of, grid_of, trees_of
-from hedgerow.protocols.state import Start, State
+from hedgerow.protocols.state import Opened, Start, State
 from hedgerow.run.folder.private_state import keep_learnt, keep_scores, read_learnt, read_scores
 from hedgerow.storage.append_only import appended, records_of
 from hedgerow.storage.audit import AuditLog
@@ -37,6 +38,13 @@ VERSION = 1
 class _Head(msgspec.Struct, frozen=True, array_like=True):
     version: int
     plan: bytes
+
+
+class _Opened(msgspec.Struct, frozen=True, array_like=True):
+    """Sums with noise, of the release of this number."""
+
+    number: int
+    words: NDArray[np.int64]
 
 
 class _Step(msgspec.Struct, frozen=True, array_like=True):
@@ -52,6 +60,7 @@ class _Step(msgspec.Struct, frozen=True, array_like=True):
     clipped: int
     seconds: float
     model: str = ""
+    opened: tuple[_Opened, ...] = ()
 
 
 def _outgoing(value: Any) -> Any:
@@ -98,6 +107,7 @@ class Checkpoint:
         """Write down what is new; when this returns, it would outlast a loss of power."""
         before = self.state
         new = tuple(trees_of(part) for part in state.parts[len(before.parts) :])
+        opened = tuple(_Opened(one.number, one.words) for one in state.opened[len(before.opened) :])
         now = time.perf_counter()
         if new and state.scores:
             keep_scores(self.path.parent, self.plan, len(state.parts), state.scores)
@@ -112,12 +122,13 @@ class Checkpoint:
             history=state.history[len(before.history) :],
             losses=state.losses,
             clipped=state.clipped,
-            seconds=now - self._began if new else 0.0,
+            seconds=now - self._began if new or opened else 0.0,
             model=state.model,
+            opened=opened,
         )
         self._append(step)
         self.state = state
-        if new:
+        if new or opened:
             self.seconds.append(step.seconds)
         self._began = now
 
@@ -164,7 +175,7 @@ class Checkpoint:
             raise RunError(
                 f"{self.path} is damaged and cannot be resumed from; start again in another folder."
             ) from None
-        if not self.state.parts:  # a party's table may be mended before the first tree: it is agreed on anew
+        if not self.state.steps:  # a party's table may be mended before the first tree: it is agreed on anew
             self.state = replace(self.state, common=None, start=None)
         if plan.active and self.state.parts:
             scores = read_scores(self.path.parent, plan, len(self.state.parts))
@@ -177,7 +188,7 @@ class Checkpoint:
         if step.attempt < state.attempt or not set(step.present) <= set(plan.names):
             raise ProtocolError("steps do not follow each other")
         start = state.start if step.start is None else _checked(step.start, common, plan)
-        if step.trees:
+        if step.trees or step.opened:
             self.seconds.append(step.seconds)
         self.state = replace(
             state,
@@ -190,6 +201,7 @@ class Checkpoint:
             losses=step.losses,
             clipped=step.clipped,
             model=step.model or state.model,
+            opened=state.opened + tuple(Opened(one.number, one.words) for one in step.opened),
         )
 
 
@@ -199,7 +211,7 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts and complete rounds of trees are in a checkpoint, whatever its plan; none without a file."""
+    """How many attempts and rounds of trees, or noised sums, are in a checkpoint of whatever plan; none without one."""
     try:
         records, _ = records_of(path.read_bytes() if path.exists() else b"", path)
         steps = [_STEP.decode(raw) for raw in records[1:]]
@@ -207,7 +219,7 @@ def progress_in(path: Path) -> tuple[int, int]:
         raise RunError(f"Cannot use the checkpoint {path}: {error.strerror or error}.") from None
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise RunError(f"{path} is damaged and cannot be resumed from; start again in another folder.") from None
-    return max((step.attempt for step in steps), default=0), sum(len(step.trees) for step in steps)
+    return max((step.attempt for step in steps), default=0), sum(len(step.trees) + len(step.opened) for step in steps)
 
 
 def _forest(trees: Trees, common: Common | None, plan: Plan) -> Forest:

@@ -19,6 +19,7 @@ from hedgerow.protocols.columns import loss_of
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import linking
+from hedgerow.run.forecast.noised import noised_nodes, noised_sums
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
@@ -77,7 +78,8 @@ def cost(plan: Plan, shape: Shape) -> Cost:
 
 def _same_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     """A horizontal run."""
-    kinds = _horizontal(plan, shape)
+    dp = plan.method.dp
+    kinds = _horizontal(plan, shape) if dp is None or not dp.public_trees else noised_sums(plan, dp, shape)
     yield from _joining(plan, shape)
     yield from through_opener(plan, kinds) if plan.opener else kinds
     yield from _farewell(plan, shape)
@@ -106,7 +108,9 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
-    nodes = _n_rounds(plan) * _trees(plan, shape).nodes
+    dp = plan.method.dp
+    noised = dp is not None and dp.public_trees
+    nodes = noised_nodes(plan, dp, shape) if dp is not None and noised else _n_rounds(plan) * _trees(plan, shape).nodes
     yield from _told("Farewell", MODEL + shape.columns * COLUMN + nodes * SAVED_NODE)
 
 

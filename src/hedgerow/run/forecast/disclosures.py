@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from hedgerow.agreement.dp_words import promise_of
 from hedgerow.agreement.options import (
     LEAST_CUT_ROWS,
     Horizontal,
@@ -23,6 +24,7 @@ from hedgerow.run.folder.manifest import told
 HOW = {
     "clear": "as it is",
     "masked": "in sum only",
+    "noised": "in sum only, with noise",
     "sealed": "sealed",
     "opened": "opened",
     "blinded": "not at all; equal ids match",
@@ -84,6 +86,8 @@ def _linking(plan: Plan) -> tuple[Kind, ...]:
 def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     names = (*ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     joining = (*JOINING, *names) if plan.method.private_names else JOINING
+    if plan.method.dp is not None and plan.method.dp.public_trees:
+        return (*joining, m.AskNoisedCounts, m.BeginNoised, m.AskNoisedSums, m.NoisedSums)
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
     summed = m.MaskedSums if plan.method.masked else m.PlainSums
@@ -153,6 +157,11 @@ def _of_names(plan: Plan) -> Iterator[str]:
 
 
 def _by_rows(plan: Plan) -> Iterator[str]:
+    if plan.method.dp is not None:
+        yield from promise_of(plan, plan.method.dp)
+        yield "Everybody learns names of columns, and what is made of noised sums: cut points, scores and the trees."
+        yield "The driver sees sizes and times of messages; only the time that a party works depends on its rows."
+        return
     yield from _of_names(plan)
     if plan.method.plain:
         yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."

@@ -65,5 +65,7 @@ def _driven(
 ) -> Driven:
     folder.write_json(METRICS, {"metric": model.metric, "history": model.history, "seconds_per_tree": seconds})
     beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": notes}
-    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.bins_learnt(state)})
+    kept = folder.finish(
+        {MODEL: encoded(model)}, {**beside, **manifest.bins_learnt(state), **manifest.promised(model.promise)}
+    )
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))

@@ -49,4 +49,5 @@ def federated(local: LocalRun) -> Outcome:
             model, state = simulate(plan, simulation)
             seconds = checkpoint.seconds or [time.perf_counter() - began]
         beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.bins_learnt(state)}
+        beside |= manifest.promised(model.promise)
         return local.finish(folder, {"": model}, beside, seconds)

@@ -1,0 +1,54 @@
+"""The releases of a run in order, as the driver and every party work them out by themselves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hedgerow.trees.noised.rule import Opening, Planned, Schedule
+
+Kind = Literal["rows", "cuts", "counts", "additive", "leaves"]
+Part = tuple[Kind, Planned]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One release: its number in the run, and what is summed in which round of its kind."""
+
+    number: int
+    kind: Kind
+    round: int
+    planned: Planned
+    """The noise of it alone."""
+
+    @property
+    def key(self) -> str:
+        """What a ledger knows it by."""
+        return f"{self.number} {self.planned.what} {self.round}"
+
+
+def opening_places(opening: Opening) -> tuple[Place, ...]:
+    """The releases before the schedule is known."""
+    return _numbered(_opening(opening))
+
+
+def places(schedule: Schedule) -> tuple[Place, ...]:
+    """All releases."""
+    return _numbered([*_opening(schedule.opening), *_rounds(schedule)])
+
+
+def _numbered(parts: list[Part]) -> tuple[Place, ...]:
+    every = [(kind, i, replace(planned, times=1)) for kind, planned in parts for i in range(planned.times)]
+    return tuple(Place(number, *one) for number, one in enumerate(every))
+
+
+def _opening(opening: Opening) -> list[Part]:
+    cuts: list[Part] = [] if opening.cuts is None else [("cuts", opening.cuts)]
+    return [("rows", opening.rows), *cuts]
+
+
+def _rounds(schedule: Schedule) -> Iterator[Part]:
+    if schedule.additive is not None:
+        yield "counts", schedule.additive.counts
+        yield "additive", schedule.additive.gradients
+    if schedule.trees is not None:
+        yield "leaves", schedule.trees.leaves

@@ -1,0 +1,89 @@
+"""What a party was told in an attempt, and its own exact sums as they follow from it; nothing here is said to anybody.
+
+Releases come in the order of the plan, each once; of the levels of cut points the last may be left out.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.corridor.messages import AskNoisedCounts, AskNoisedSums
+from hedgerow.corridor.wire import sized
+from hedgerow.errors import ProtocolError
+from hedgerow.protocols.noised.places import Place, opening_places, places
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.cut_search import Prefixes
+from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening
+from hedgerow.trees.noised.sums import OwnSums
+
+Words = NDArray[np.int64]
+Asked = AskNoisedCounts | AskNoisedSums
+
+
+class ToldSums:
+    """Own sums, as far as this attempt has come."""
+
+    def __init__(self, own: OwnSums, terms: Terms) -> None:
+        self.own, self.terms = own, terms
+        self.places = opening_places(opening(terms))
+        self.grid: Grid | None = None
+        self._last = -1
+        """The number of the release that was heard last."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether all sums were asked for."""
+        return self.grid is not None and self._last == len(self.places) - 1
+
+    def begin(self, grid: Grid, told: Schedule, seed: int) -> None:
+        """Everything that is fixed before the first tree."""
+        if self.grid is not None:
+            raise ProtocolError("The driver begins trees that have begun.")
+        self.grid, self.places = grid, places(told)
+        self.own.begin(grid, told, seed)
+
+    def next_place(self, request: Asked) -> Place:
+        """The release that is asked for; refused if it is not the next."""
+        every, number = self.places, request.release
+        between = every[self._last + 1 : number] if self._last < number < len(every) else None
+        if between is None or any(place.kind != "cuts" for place in between) or not self._fits(request, every[number]):
+            raise ProtocolError("The driver asks for sums that are not those which the plan has next.")
+        return every[number]
+
+    def _fits(self, request: Asked, place: Place) -> bool:
+        if isinstance(request, AskNoisedCounts):
+            return self.grid is None and place.kind == ("cuts" if len(request.column) else "rows")
+        return self.grid is not None and place.kind not in ("rows", "cuts")
+
+    def hear(self, place: Place, request: Asked) -> None:
+        """What the scores of own rows follow from: told before the sums, or again where these are known already."""
+        if isinstance(request, AskNoisedSums):
+            self._score(place, request)
+        self._last = place.number
+
+    def _score(self, place: Place, request: AskNoisedSums) -> None:
+        n_scores = self.terms.n_scores
+        whole = n_scores * self.n_bins if place.kind == "additive" or (place.kind, place.round) == ("leaves", 0) else 0
+        of_leaves = n_scores * N_LEAVES if place.kind == "leaves" and place.round else 0
+        sized(request.base, n_scores if whole else 0, "scores")
+        sized(request.values, whole or of_leaves, "values")
+        if place.kind == "leaves" and place.round == 0:
+            self.own.restart(request.base, request.values)
+        elif place.kind == "leaves":
+            self.own.follow(place.round - 1, request.values)
+
+    @property
+    def n_bins(self) -> int:
+        """Of all columns."""
+        return 0 if self.grid is None else int(self.grid.offsets[-1])
+
+    def own_words(self, place: Place, request: Asked) -> Words:
+        """Own exact sums of this release, to which noise must be added."""
+        if isinstance(request, AskNoisedCounts):
+            if place.kind == "rows":
+                return self.own.rows()
+            return self.own.counts(Prefixes(request.column, request.prefix, request.shift))
+        if place.kind == "counts":
+            return self.own.bin_counts()
+        if place.kind == "additive":
+            return self.own.additive(place.round, request.base, request.values)
+        return self.own.leaves(place.round)

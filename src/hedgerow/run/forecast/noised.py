@@ -1,0 +1,52 @@
+"""What a run with differential privacy says of each release; how many there are follows from the number of rows."""
+
+from collections.abc import Iterator
+
+from hedgerow.agreement.dp import DP
+from hedgerow.agreement.plan import Plan
+from hedgerow.data.table import Column
+from hedgerow.model.noised_terms import terms_of
+from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.noised.places import Kind, places
+from hedgerow.run.forecast.line import Line
+from hedgerow.run.forecast.shape import Shape
+from hedgerow.trees.noised.rule import CUT_BITS, N_LEAVES, Schedule, schedule
+
+USUAL_ROWS = 100_000
+"""Where nobody says how many there are."""
+PREFIX, WORD, VALUE = 9, 8, 4
+
+
+def schedule_for(plan: Plan, dp: DP, shape: Shape) -> Schedule:
+    """What would be released of tables of this shape, all columns being numeric."""
+    columns = [Column(f"c{i}") for i in range(shape.columns)]
+    terms = terms_of(dp, columns, 0 if plan.goal.objective is not None else shape.n_classes)
+    return schedule(terms, float(shape.n_rows or USUAL_ROWS))
+
+
+def noised_sums(plan: Plan, dp: DP, shape: Shape) -> Iterator[Line]:
+    """Every release, and what is told before it."""
+    told = schedule_for(plan, dp, shape)
+    n_scores, bins = loss_of(plan, range(shape.n_classes)).n_trees, shape.columns * (told.max_bin + 1)
+    refined = [shape.columns * min(2 * told.max_bin, 1 << CUT_BITS[0]) << bits for bits in CUT_BITS[1:]]
+    prefixes = [shape.columns << CUT_BITS[0], *refined]
+    words: dict[Kind, int] = {"rows": 1, "counts": bins, "additive": n_scores * bins, "leaves": n_scores * N_LEAVES * 2}
+    for place in places(told):
+        n = prefixes[place.round] if place.kind == "cuts" else words[place.kind]
+        if place.kind in ("rows", "cuts"):
+            yield Line("AskNoisedCounts", 1, n * PREFIX if place.kind == "cuts" else 1, trip=True)
+        else:
+            values = 0 if place.kind == "counts" else n // (2 if place.kind == "leaves" else 1)
+            yield Line("AskNoisedSums", 1, values * VALUE, trip=True)
+        yield Line("NoisedSums", 1, n * WORD)
+    yield Line("BeginNoised", 1, bins * VALUE + shape.columns * (WORD + 1), trip=True)
+    yield Line("Done", 1, 1)
+
+
+def noised_nodes(plan: Plan, dp: DP, shape: Shape) -> int:
+    """Of all trees of the model."""
+    told = schedule_for(plan, dp, shape)
+    n_scores = loss_of(plan, range(shape.n_classes)).n_trees
+    of_columns = shape.columns * (2 * (told.max_bin + 1) - 1) if told.additive is not None else 0
+    drawn = told.trees.rounds * (2 * N_LEAVES - 1) if told.trees is not None else 0
+    return n_scores * (of_columns + drawn)
