@@ -10,15 +10,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.inputs import categorical_in, held_out
-from hedgerow.estimators.parameters import check_choices, tree_params
+from hedgerow.estimators.parameters import check_choices, check_dp, tree_params
 from hedgerow.estimators.parties import fit_over_parties
 from hedgerow.estimators.party_predictions import each_over_parties, leaves_over_parties, sealed_over_parties
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
+from hedgerow.model.noised_train import train_noised
 from hedgerow.model.train import Task, train
 from hedgerow.run.simulation.party_tables import are_parties
 from hedgerow.threads import threads_of
@@ -42,6 +44,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         for name in self._get_param_names():
             setattr(self, name, given[name])
 
+    @property
+    def _dp(self) -> DP | None:
+        """How much a model of one table may tell of a row, where the estimator has the parameter."""
+        return getattr(self, "dp", None)
+
     def _objective(self) -> tuple[LossName | None, float]:
         """The loss for numbers and its parameter, or None for classes."""
         return None, 0.0
@@ -49,6 +56,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
         """Train on one table, or on several parties' where there is a federation."""
         check_choices(self.federation, task.get("eval_metric"))
+        check_dp(self._dp, self.federation)
         spoken = Spoken(self.verbose)
         if self.federation is not None:
             self._fit_parties(X, y, task, options, spoken)
@@ -78,18 +86,24 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             raise DataError("There are no labels.")
         start = task.pop("init_model")
         start = getattr(start, "model_", start)
-        loss, task["classes"] = loss(table.labels if start is None or not start.classes else np.array(start.classes))
+        loss, task["classes"] = loss(self._labels(table.labels, start))
         eval_set = task.pop("eval_set")
         if eval_set is not None:
             task["held_out"] = held_out(eval_set, options["categorical"], table)
         threads = threads_of(self.n_jobs)
         whole = Task(loss, start=start, threads=threads, callbacks=self._callbacks(spoken), **task)
-        self.model_ = train(table, tree_params(self.get_params(), table.n_columns, self._average), whole)
+        params, dp = tree_params(self.get_params(), table.n_columns, self._average), self._dp
+        self.model_ = train(table, params, whole) if dp is None else train_noised(table, params, whole, dp)
         self.notes_ = whole.notes
         self.n_features_in_ = table.n_columns
         self._by_name = isinstance(X, Table)
         if self._by_name:
             self._name_features(table.names)
+
+    def _labels(self, own: NDArray[np.generic], start: Any) -> NDArray[np.generic]:
+        """Labels to find classes in: the table's, or classes that are known without it."""
+        known = start.classes if start is not None else () if self._dp is None else self._dp.classes
+        return np.array(known) if known else own
 
     def _name_features(self, names: Sequence[str]) -> None:
         """scikit-learn's attributes after a fit on tables; arrays have no names but the automatic ones."""

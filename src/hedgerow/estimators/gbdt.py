@@ -6,6 +6,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from hedgerow.agreement.active_parties import Bagged
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Federation
 from hedgerow.errors import ParameterError
 from hedgerow.estimators.estimator import Classifier, Estimator, Regressor
@@ -52,6 +53,8 @@ class GBDTClassifier(Boosted, Classifier):
     instead of its second derivative, `min_cut_rows` keeps cuts from telling values apart that fewer rows share
     (None: 1, in a horizontal or vertical federation 50), `min_child_rows` is the least number of rows of a child.
     `random_state=None` is 0: the same call gives the same forest. With a `federation`, `fit` takes the parties' tables.
+    With `dp=DP(epsilon=1)` the model tells little of any one row: its noise is new in every call, and its rule sets how
+    trees are grown, so that the parameters of trees must be left as they are.
     """
 
     _two, _many = "logistic", "softmax"
@@ -80,6 +83,7 @@ class GBDTClassifier(Boosted, Classifier):
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
         federation: Federation | Bagged | None = None,
+        dp: DP | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -92,7 +96,8 @@ class GBDTClassifier(Boosted, Classifier):
 class GBDTRegressor(Boosted, Regressor):
     """Gradient-boosted trees for numbers; `objective` is the loss: squared, poisson, tweedie or huber.
 
-    Other parameters as for `GBDTClassifier`; `tweedie_variance_power` and `huber_slope` belong to their losses.
+    Other parameters as for `GBDTClassifier`; `tweedie_variance_power` and `huber_slope` belong to their losses. `dp`
+    needs the range of labels, declared without a look at them: DP(epsilon=1, label_range=(0, 100)).
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class GBDTRegressor(Boosted, Regressor):
         min_cut_rows: int | None = None,
         min_child_rows: int = 1,
         federation: Federation | Bagged | None = None,
+        dp: DP | None = None,
         callbacks: Sequence[Callback] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,

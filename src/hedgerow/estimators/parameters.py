@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.agreement.active_parties import Bagged
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import LEAST_CUT_ROWS, Horizontal, Vertical, check_federation
+from hedgerow.errors import ParameterError
 from hedgerow.estimators.inputs import seed_of
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.watched_metrics import check_name
@@ -17,6 +19,14 @@ def check_choices(federation: Any, eval_metric: str | None) -> None:
     if not isinstance(federation, Bagged):
         check_federation(federation)
     check_name(eval_metric)
+
+
+def check_dp(dp: Any, federation: Any) -> None:
+    """Refuse what is not the option, and one that belongs elsewhere."""
+    if dp is not None and not isinstance(dp, DP):
+        raise ParameterError(f"dp must be DP(epsilon=...) or None; it is {dp!r}.")
+    if dp is not None and federation is not None:
+        raise ParameterError("With a federation, dp belongs into it, like Horizontal(dp=DP(epsilon=1)).")
 
 
 def tree_params(own: Mapping[str, Any], n_columns: int, average: bool, few_bits: int | None = None) -> TreeParams:

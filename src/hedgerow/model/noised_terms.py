@@ -20,7 +20,7 @@ def terms_of(dp: DP, columns: Sequence[Column], n_classes: int) -> Terms:
         n_columns=len(columns),
         n_numeric=sum(column.kind == "numeric" for column in columns),
         n_scores=n_classes if n_classes > 2 else 1,
-        label_range=dp.label_range,
+        label_range=None if n_classes else dp.label_range,
         rows_per_id=dp.rows_per_id,
         max_nonzero=dp.max_nonzero,
     )

@@ -19,14 +19,18 @@ F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
 
-class Releases(Protocol):
-    """Sums over all rows, each word with the noise of the schedule: what `OwnSums` says, plus noise."""
+class Opened(Protocol):
+    """What is released before the schedule is known, each word with its noise."""
 
     def rows(self) -> I64:
         """The number of rows."""
 
     def counts(self, asked: Prefixes) -> I64:
         """Rows with each prefix."""
+
+
+class Releases(Opened, Protocol):
+    """Sums over all rows, each word with the noise of the schedule: what `OwnSums` says, plus noise."""
 
     def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
         """Tell what is agreed on."""
@@ -57,7 +61,7 @@ class Fitted:
 def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int) -> Fitted:
     """Grow the forest; `n_categories` is 0 for a numeric column. Everything returned is made of noised sums alone."""
     plan = schedule(terms, float(releases.rows()[0]) / ROW_UNITS)
-    grid = _grid(releases, plan, n_categories)
+    grid = noised_grid(releases, plan, n_categories)
     releases.begin(grid, plan, seed)
     scale = Scale.of(terms)
     forests, start = [], Iterate.zero(grid, terms)
@@ -90,7 +94,7 @@ def _random_trees(releases: Releases, plan: Schedule, grid: Grid, seed: int, sta
     return start, join(forests)
 
 
-def _grid(releases: Releases, plan: Schedule, n_categories: I64) -> Grid:
+def noised_grid(releases: Opened, plan: Schedule, n_categories: I64) -> Grid:
     """Cut points of numeric columns by noised counts; a bin for each category; always one for what is missing."""
     search = NoisedSearch(plan, np.flatnonzero(n_categories == 0))
     while len((asked := search.ask()).column):

@@ -150,6 +150,11 @@ class Schedule:
     trees: RandomTrees | None
 
     @property
+    def rounds(self) -> int:
+        """Of both kinds."""
+        return sum(part.rounds for part in (self.additive, self.trees) if part is not None)
+
+    @property
     def planned(self) -> tuple[Planned, ...]:
         """All releases, in order."""
         parts = [*self.opening.planned]
