@@ -37,7 +37,7 @@ ROWS_SHARE, CUTS_SHARE, COUNTS_SHARE = 0.005, 0.05, 0.02
 class Terms:
     """What is public before the first release."""
 
-    method: PublicMethod
+    method: PublicMethod | Literal["greedy", "laplace"]
     mu: float
     """Of the Gaussian mechanism that all releases together are."""
     n_columns: int
