@@ -41,7 +41,7 @@ NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = dict.fromkeys(PUBL
 
 def drive_of(plan: Plan) -> Callable[[Progress], Drive]:
     """How a run of this plan is driven."""
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and isinstance(plan.method, Horizontal):
         return NOISED[checked_way(plan.method.dp, NOISED)]
     return OpenerRun if plan.opener else DRIVES[type(plan.method)]
 

@@ -40,7 +40,7 @@ NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = dict.f
 
 def role_of(plan: Plan) -> Callable[[PartyContext], Role[Pending]]:
     """What a party is in a run of this plan."""
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and isinstance(plan.method, Horizontal):
         return NOISED[checked_way(plan.method.dp, NOISED)]
     return OpenerParty if plan.opener else ROLES[type(plan.method)]
 

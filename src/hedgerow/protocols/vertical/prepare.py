@@ -64,10 +64,15 @@ def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
     return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
 
 
+def _declared(plan: Plan) -> tuple[ClassLabel, ...]:
+    """The classes, where a plan with differential privacy names them; those of the table may tell of a single row."""
+    return () if plan.method.dp is None else plan.method.dp.classes
+
+
 def _check_labels(plan: Plan, table: Table) -> None:
     if table.labels is None:
         raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
-    if plan.goal.objective is None and len(np.unique(np.asarray(table.labels))) < 2:
+    if plan.goal.objective is None and not _declared(plan) and len(np.unique(np.asarray(table.labels))) < 2:
         raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
@@ -82,7 +87,7 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
     if goal.follow and (own.own_valid is None or not own.own_valid.n_rows):
         raise DataError("A metric on validation rows was asked for, but the active party has none; give some.")
     labels = np.asarray(table.labels)
-    classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(labels).tolist())
+    classes = () if goal.objective is not None else _declared(plan) or tuple(np.unique(labels).tolist())
     task = Task(
         loss_of(plan, classes),
         classes,

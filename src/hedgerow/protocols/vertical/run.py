@@ -18,6 +18,7 @@ from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.drawn_first import ask_all_sides, tells_first
 from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
@@ -58,6 +59,8 @@ class VerticalRun(Drive):
             progress.keep(state)
 
         driver, talk = progress.driver, Talk.of(group, self.said, self.links)
+        if tells_first(group.plan):
+            ask_all_sides(talk, ready, joint, progress)
         return grow(talk, ready, joint, progress.state, driver.callbacks, kept, commit=driver.commit)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here

@@ -17,9 +17,11 @@ from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
+from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
+from hedgerow.protocols.vertical.promised import promise_of_nothing_told, to_the_end
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -46,7 +48,7 @@ def grow(
     before, history = (state.forest, state.history) if state.parts else (None, ())
     done = 0 if before is None else before.n_trees // task.loss.n_trees
 
-    rows = _rows(talk, ready, joint, done)
+    rows = _rows(talk, ready, joint, state, done)
     if learnt is not None:
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
@@ -57,7 +59,7 @@ def grow(
         ready.fixed.scales,
         task.loss.n_trees,
         ready.stopping,
-        callbacks,
+        to_the_end(plan, callbacks),
         start=before,
         resumed=history,
         kept=kept,
@@ -66,14 +68,17 @@ def grow(
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
-    model = replace(whole, params=plan.params, ownership=ownership)
+    promise = promise_of_nothing_told(plan)
+    model = replace(whole, params=plan.params, ownership=ownership, promise=promise)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model
 
 
-def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRows:
-    """Everybody's columns over the own rows; the parties hear how large the run will be."""
+def _rows(talk: Talk, ready: Ready, joint: AllColumns, state: State, done: int) -> VerticalRows:
+    """Everybody's columns over the own rows; the parties hear how large the run will be, unless all is told already."""
     plan = talk.group.plan
+    if tells_first(plan):
+        return ToldRows(talk, ready.rows, joint, plan.params, state.drawn)
     kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
     return kind(talk, ready.rows, joint, plan.params, done)
 

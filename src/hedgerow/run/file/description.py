@@ -183,6 +183,8 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         if method.depth is not None and "max_depth" not in trees.section:
             params = replace(params, max_depth=method.depth)
         method = _settled(method.scheduled(params.max_depth), partition, names, actives)
+    elif isinstance(method, Vertical):
+        method = method.scheduled(params.max_depth)
     run = RunFile(
         path,
         name,

@@ -11,7 +11,7 @@ from pathlib import Path
 from hedgerow.agreement.policy import Policy
 from hedgerow.errors import PartyLost, RunError
 from hedgerow.identity.identity import Identity
-from hedgerow.privacy.noised_words import KeptWords
+from hedgerow.model import file as models
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder import manifest
@@ -69,7 +69,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
         kept = KeptModel(folder, kept_file(run))
         content = _served(seat, Party(owner, options.threads, kept.keep), kept)
         beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
-        if plan.method.dp is not None:
+        if plan.method.dp is not None and not plan.active:
             beside |= manifest.promised(models.decoded(content, "The model that came").promise)
         folder.finish({kept.file: content}, beside)
     return place
