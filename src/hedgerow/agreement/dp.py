@@ -93,8 +93,8 @@ class DP(msgspec.Struct, frozen=True):
         """Refuse what would be released without noise, or would leave less noise than promised."""
         if self.protects != "rows":
             raise ParameterError(
-                f'protects = "{self.protects}" is for vertical runs, whose parties have columns; where they have rows of'
-                " their own a promise is of these, so leave it out."
+                f'protects = "{self.protects}" is for vertical runs, whose parties have columns; where they have rows '
+                "of their own a promise is of these, so leave it out."
             )
         if self.honest(len(plan.members)) < 1:
             raise ParameterError(

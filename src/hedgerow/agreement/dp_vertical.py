@@ -101,20 +101,26 @@ def _refused(dp: DP, plan: "Plan") -> Iterator[tuple[bool, str, str]]:
 def _drawn(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     levels, dp = plan.method.levels, plan.vertical.dp
     late = levels.lstrip("P").strip("A") or not levels.startswith("P")
-    yield bool(late), f"levels = {levels!r}", (
-        'below a cut that labels chose, which rows share a node tells of labels; put passive levels first, like "PPAAA"'
+    yield (
+        bool(late),
+        f"levels = {levels!r}",
+        (
+            'below a cut that labels chose, which rows share a node tells of labels; put passive levels first, like "PPAAA"'
+        ),
     )
     yield dp is not None and dp.label_range is not None, "label_range", "nothing is noised, so no range matters"
 
 
 def _noised(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     params, goal, method = plan.params, plan.goal, plan.vertical
-    yield goal.objective is not None, "labels that are numbers", (
-        "the noise is for classes; use epsilon = 0, by which nothing that passive parties see depends on labels"
+    yield (
+        goal.objective is not None,
+        "labels that are numbers",
+        ("the noise is for classes; use epsilon = 0, by which nothing that passive parties see depends on labels"),
     )
     yield goal.scale_pos_weight != 1, "scale_pos_weight", "a label of more weight needs more noise; leave it out"
-    yield params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"
     yield params.average, "a random forest", "its trees all have the same gradients; use boosted trees"
+    yield params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"
     yield bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"
     yield method.plain, "plain gradients", "passive parties would read every label; use lattice or paillier"
 

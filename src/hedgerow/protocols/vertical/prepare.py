@@ -76,8 +76,8 @@ def _check_labels(plan: Plan, table: Table) -> None:
         raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
-def prepare(plan: Plan, own: Active, threads: int) -> Ready:
-    """Own labels, cut points and bins; nothing is said."""
+def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = None) -> Ready:
+    """Own labels, cut points and bins; nothing is said. The first score may be that of a mean label with noise."""
     table, goal = own.own_table, plan.goal
     _check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
@@ -91,7 +91,7 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
     task = Task(
         loss_of(plan, classes),
         classes,
-        goal.base_score,
+        goal.base_score if noised_mean is None else noised_mean,
         goal.scale_pos_weight,
         own.own_valid if goal.follow else None,
         goal.eval_metric,

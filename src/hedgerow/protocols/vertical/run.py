@@ -19,6 +19,7 @@ from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_first import ask_all_sides, tells_first
+from hedgerow.protocols.vertical.label_noise import NoisedLabels, has_noised_labels
 from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
@@ -39,6 +40,8 @@ class VerticalRun(Drive):
         """Its side of the linkage with each passive party."""
         self.links: prepare.RowsByParty = {}
         """The rows that each passive party has, where these are some."""
+        self.noised: NoisedLabels | None = None
+        """What is released of labels, where that is promised to have noise."""
 
     def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:
         """What becomes known to the active party: what `align` and the folder say."""
@@ -61,7 +64,7 @@ class VerticalRun(Drive):
         driver, talk = progress.driver, Talk.of(group, self.said, self.links)
         if tells_first(group.plan):
             ask_all_sides(talk, ready, joint, progress)
-        return grow(talk, ready, joint, progress.state, driver.callbacks, kept, commit=driver.commit)
+        return grow(talk, ready, joint, progress.state, driver.callbacks, kept, self.noised, commit=driver.commit)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here
         """Everybody's columns: asked of each party."""
@@ -85,7 +88,10 @@ class VerticalRun(Drive):
             self.links = prepare.linked(group, self.linkage)
             own = self.dealt(group.plan, own)
         if self.ready is None:
-            self.ready = prepare.prepare(group.plan, own, driver.threads)
+            if has_noised_labels(group.plan):
+                self.noised = NoisedLabels(group.plan, own, driver.log)
+            base = None if self.noised is None else self.noised.mean(own)
+            self.ready = prepare.prepare(group.plan, own, driver.threads, base)
             self.ready.rows.clipped = state.clipped
             if state.parts:
                 prepare.restore(self.ready, state.scores)

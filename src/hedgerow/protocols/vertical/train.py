@@ -20,6 +20,7 @@ from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
+from hedgerow.protocols.vertical.label_noise import NoisedLabels
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
 from hedgerow.protocols.vertical.promised import promise_of_nothing_told, to_the_end
 from hedgerow.protocols.vertical.schema import columns_of
@@ -34,6 +35,7 @@ def grow(
     state: State,
     callbacks: Sequence[Callback],
     kept: Kept,
+    noised: NoisedLabels | None = None,
     *,
     commit: Callable[[Model], bytes],
 ) -> Model:
@@ -51,9 +53,11 @@ def grow(
     rows = _rows(talk, ready, joint, state, done)
     if learnt is not None:
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
-    growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
+    noted = rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile)
+    all_rows, params = (noted, plan.params) if noised is None else noised.around(noted, ready, joint)
+    growth = growth_of(joint.grid, params, ready.fixed.scales, task.threads)
     grown = boost(
-        rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
+        all_rows,
         planned(growth, plan, joint, asks),
         plan.params,
         ready.fixed.scales,
@@ -68,7 +72,7 @@ def grow(
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
-    promise = promise_of_nothing_told(plan)
+    promise = promise_of_nothing_told(plan) if noised is None else noised.releases.promise()
     model = replace(whole, params=plan.params, ownership=ownership, promise=promise)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model

@@ -6,6 +6,7 @@ from typing import Any
 
 from hedgerow.agreement.options import Federation, Hybrid, Vertical
 from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.private_params import settled_params
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
@@ -41,6 +42,7 @@ def fit_parties(
     notes += federation.warnings(len(who))
     method = settled(federation, tables, valid)
     if isinstance(method, Vertical):
+        params = settled_params(method.dp, params)
         method = method.scheduled(params.max_depth)
     if isinstance(method, Hybrid):
         method = method.sharing(alike(method.active, tables))
