@@ -17,10 +17,10 @@ from hedgerow.model.train import Task, prepare
 from hedgerow.privacy import noise
 from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.driver import run
+from hedgerow.protocols.session.journal import NoLog
 from hedgerow.protocols.session.owner import Active
-from hedgerow.protocols.vertical.label_noise import NoisedLabels
+from hedgerow.protocols.vertical.noised import NoisedLabels
 from hedgerow.run.forecast.disclosures import leaks
-from hedgerow.storage.audit import AuditLog
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised.label_rows import LabelNoisedRows
@@ -50,7 +50,7 @@ def federation(parties=None, dp=NOISED, goal=Goal(), params=PARAMS, **more):  # 
 def pooled(fed) -> Model:
     """The model of one table with all columns, by the same rows with noise around it."""
     whole = Table.of(np.hstack([table.values for table in fed.tables.values()]), fed.tables["party1"].labels)
-    labels = NoisedLabels(fed.plan, fed.driver().own, AuditLog(None, "", ""))
+    labels = NoisedLabels(fed.plan, fed.driver().own, NoLog())
     base = labels.mean(fed.driver().own)
     classes = tuple(np.unique(whole.labels).tolist())
     loss = Loss("logistic") if len(classes) == 2 else Loss("softmax", n_classes=len(classes))

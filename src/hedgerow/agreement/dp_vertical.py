@@ -105,7 +105,7 @@ def _drawn(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
         bool(late),
         f"levels = {levels!r}",
         (
-            'below a cut that labels chose, which rows share a node tells of labels; put passive levels first, like "PPAAA"'
+            'below a cut that labels chose, who shares a node tells of labels; put passive levels first, like "PPAAA"'
         ),
     )
     yield dp is not None and dp.label_range is not None, "label_range", "nothing is noised, so no range matters"

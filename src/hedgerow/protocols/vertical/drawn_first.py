@@ -27,7 +27,9 @@ from hedgerow.protocols.state import Progress
 from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.given_cuts import planned
+from hedgerow.protocols.vertical.private_cuts import has_private_model
 from hedgerow.protocols.vertical.talk import Talk
+from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import grow
 from hedgerow.trees.local import LocalRows, Sample
 from hedgerow.trees.params import TreeParams
@@ -46,8 +48,9 @@ def tells_first(plan: Plan) -> bool:
 def ask_all_sides(talk: Talk, ready: Ready, joint: AllColumns, progress: Progress) -> None:
     """What becomes known here: sides of all rows at all drawn cuts, of rounds that were not asked about yet."""
     plan, params = talk.group.plan, talk.group.plan.params
-    blank = UnlabelledRows.of(ready.rows)
-    rows = AskedRows(talk, blank, joint, params, len(progress.state.drawn))
+    blank = UnlabelledRows.of(ready.rows, ready.fixed.scales)
+    kind = AskedEverywhere if has_private_model(plan) else AskedRows
+    rows = kind(talk, blank, joint, params, len(progress.state.drawn))
     whole = planned(growth_of(joint.grid, params, ready.fixed.scales, ready.task.threads), plan, joint, talk.asks)
     growth = replace(whole, max_depth=len(plan.schedule.rstrip(ACTIVE_ONLY)))
     for round_ in range(len(progress.state.drawn), params.n_estimators):
@@ -63,11 +66,11 @@ class UnlabelledRows(LocalRows):
     """The rows of a table without their labels: they only go down the trees."""
 
     @classmethod
-    def of(cls, rows: LocalRows) -> "UnlabelledRows":
-        """The same rows."""
+    def of(cls, rows: LocalRows, scales: Scales) -> "UnlabelledRows":
+        """The same rows; of gradients, of which there are none, the plan's scales are told."""
         own, none = rows.own, np.empty(0, np.float32)
         sample = Sample(own.matrix, none, none, own.keys, np.empty_like(own.scores))
-        blank = cls(sample, rows.settings, rows.threads)
+        blank = cls(sample, replace(rows.settings, scales=scales), rows.threads)
         blank.pairs[:] = 0
         return blank
 
@@ -95,6 +98,14 @@ class AskedRows(DrawnRows):
     def end_round(self) -> None:
         """The others keep their cuts."""
         self._end_round()
+
+
+class AskedEverywhere(AskedRows):
+    """The same, where nodes are cut whether they have rows or not: a model's shape tells nothing of rows."""
+
+    def divide(self, cuts: Cuts) -> None:  # type: ignore[override]  # as of rows whose number is not told
+        """Nobody hears where there are none."""
+        super().divide(cuts)
 
 
 class ToldRows(DrawnRows):

@@ -25,6 +25,7 @@ from hedgerow.protocols.session.owner import Active as Active
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.held_rows import LinkedRows
 from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
+from hedgerow.trees.bins import Grid
 
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
@@ -76,8 +77,11 @@ def _check_labels(plan: Plan, table: Table) -> None:
         raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
-def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = None) -> Ready:
-    """Own labels, cut points and bins; nothing is said. The first score may be that of a mean label with noise."""
+def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = None, grid: Grid | None = None) -> Ready:
+    """Own labels, cut points and bins; nothing is said.
+
+    The first score may be that of a mean label with noise, and cut points may have been found with noise before.
+    """
     table, goal = own.own_table, plan.goal
     _check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
@@ -99,6 +103,7 @@ def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = N
         label=goal.label,
         threads=threads,
         choosing=plan.method.passive_rows,
+        grid=grid,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

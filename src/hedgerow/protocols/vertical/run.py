@@ -19,8 +19,8 @@ from hedgerow.protocols.vertical import prepare, schema
 from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_first import ask_all_sides, tells_first
-from hedgerow.protocols.vertical.label_noise import NoisedLabels, has_noised_labels
 from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
+from hedgerow.protocols.vertical.noised import Noised, noise_of
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -40,8 +40,8 @@ class VerticalRun(Drive):
         """Its side of the linkage with each passive party."""
         self.links: prepare.RowsByParty = {}
         """The rows that each passive party has, where these are some."""
-        self.noised: NoisedLabels | None = None
-        """What is released of labels, where that is promised to have noise."""
+        self.noised: Noised | None = None
+        """What is released, where that is promised to have noise."""
 
     def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:
         """What becomes known to the active party: what `align` and the folder say."""
@@ -88,10 +88,9 @@ class VerticalRun(Drive):
             self.links = prepare.linked(group, self.linkage)
             own = self.dealt(group.plan, own)
         if self.ready is None:
-            if has_noised_labels(group.plan):
-                self.noised = NoisedLabels(group.plan, own, driver.log)
-            base = None if self.noised is None else self.noised.mean(own)
-            self.ready = prepare.prepare(group.plan, own, driver.threads, base)
+            self.noised = noise_of(group.plan, own, driver.log)
+            prepared = prepare.prepare if self.noised is None else self.noised.prepare
+            self.ready = prepared(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped
             if state.parts:
                 prepare.restore(self.ready, state.scores)

@@ -20,8 +20,8 @@ from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
-from hedgerow.protocols.vertical.label_noise import NoisedLabels
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
+from hedgerow.protocols.vertical.noised import Noised
 from hedgerow.protocols.vertical.promised import promise_of_nothing_told, to_the_end
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
@@ -35,7 +35,7 @@ def grow(
     state: State,
     callbacks: Sequence[Callback],
     kept: Kept,
-    noised: NoisedLabels | None = None,
+    noised: Noised | None = None,
     *,
     commit: Callable[[Model], bytes],
 ) -> Model:
@@ -55,12 +55,13 @@ def grow(
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     noted = rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile)
     all_rows, params = (noted, plan.params) if noised is None else noised.around(noted, ready, joint)
-    growth = growth_of(joint.grid, params, ready.fixed.scales, task.threads)
+    scales = ready.rows.settings.scales
+    growth = growth_of(joint.grid, params, scales, task.threads)
     grown = boost(
         all_rows,
         planned(growth, plan, joint, asks),
         plan.params,
-        ready.fixed.scales,
+        scales,
         task.loss.n_trees,
         ready.stopping,
         to_the_end(plan, callbacks),
@@ -72,7 +73,7 @@ def grow(
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
-    promise = promise_of_nothing_told(plan) if noised is None else noised.releases.promise()
+    promise = promise_of_nothing_told(plan) if noised is None else noised.promise(joint)
     model = replace(whole, params=plan.params, ownership=ownership, promise=promise)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model

@@ -2,8 +2,8 @@
 
 Rows of all parties lie below, exact; what comes out is noised, histograms and leaves alike: from leaves come scores,
 and from scores the gradients of the next round, which would else carry what was not noised. Hessians, numbers of rows
-and sides do not depend on labels once the trees so far are given, and stay as they are. Of two siblings one is asked for
-below, and the other is the exact parent's less it; each then has noise of its own.
+and sides do not depend on labels once the trees so far are given, and stay as they are. Of two siblings one is asked
+for below, and the other is the exact parent's less it; each then has noise of its own.
 """
 
 from collections.abc import Callable
