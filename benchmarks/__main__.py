@@ -17,7 +17,9 @@ from benchmarks import (
     ciphers_slots,
     ciphers_sweep,
     ciphers_tree,
+    dp_accuracy,
     dp_noise,
+    dp_vertical,
     gradient_bits,
     horizontal_parties,
     horizontal_tables,
@@ -44,6 +46,7 @@ from benchmarks import (
     vertical_time,
 )
 from benchmarks.ciphers_shapes import EVERY as CIPHER_SHAPES
+from benchmarks.dp_sets import SETS as DP_SETS
 from benchmarks.horizontal_rows import print_sheets
 from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
 from benchmarks.hybrid_sets import SETS as HYBRID_SETS
@@ -152,7 +155,11 @@ BENCHMARKS = {
     },
     "dp": {
         name: Part(f"differential privacy: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
-        for name, title, part, show in (("noise", "exact noise beside OpenDP's", dp_noise, print_table),)
+        for name, title, part, show in (
+            ("accuracy", "accuracy", dp_accuracy, print_sheets),
+            ("vertical", "vertical models", dp_vertical, print_sheets),
+            ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
+        )
     },
     "gradient_bits": {
         "all": Part(
@@ -195,7 +202,7 @@ def parser() -> Parser:
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
-    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS])
+    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS, *DP_SETS])
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")

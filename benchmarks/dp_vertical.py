@@ -16,7 +16,7 @@ from benchmarks.rows import Row
 from benchmarks.sets import SETS as OTHERS
 from benchmarks.sets import Split
 from benchmarks.settings import Request
-from hedgerow.agreement.dp import DP
+from hedgerow.agreement.dp import DP, Protects
 from hedgerow.agreement.options import Vertical
 from hedgerow.data.table import Table
 from hedgerow.estimators.gbdt import GBDTClassifier
@@ -24,10 +24,9 @@ from hedgerow.estimators.gbdt import GBDTClassifier
 SETS = {"credit1": OTHERS["credit1"]}
 FULL = QUICK = ("credit1",)
 SHOP = tuple(range(5, 11))
-PROMISES = (
+PROMISES: tuple[tuple[Protects, tuple[float, ...]], ...] = (
     ("labels", (0.0, 0.5, 1.0, 2.0, 5.0)),
     ("model", (0.5, 1.0, 2.0, 5.0)),
-    ("passive", (0.5, 1.0, 2.0, 5.0)),
 )
 SEEDS = 3
 SHEET = "test AUC of a vertical model, 17 columns with labels and 6 without, by what is protected"

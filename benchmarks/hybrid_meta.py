@@ -21,8 +21,8 @@ from hedgerow.data.payments import ACCOUNT_COLUMNS, PRESETS, generate_payments
 from hedgerow.data.table import Table
 from hedgerow.model.meta_rules import MetaRules, meta_rules
 from hedgerow.model.train import Task
+from hedgerow.report.pictures.rules import meta_rule_picture
 from hedgerow.report.plots import save_picture
-from hedgerow.report.rule_plots import meta_rule_picture
 from hedgerow.trees.losses import Loss
 
 Made = tuple[Table, tuple[str, ...], float]

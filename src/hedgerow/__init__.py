@@ -24,6 +24,7 @@ from hedgerow.model.model import Model
 from hedgerow.trees.boost import Round
 
 if TYPE_CHECKING:
+    from hedgerow.data.folds import HashFolds, PartyTables
     from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
     from hedgerow.model import quality as metrics
     from hedgerow.report import plots
@@ -37,12 +38,14 @@ __all__ = [
     "ForestRegressor",
     "GBDTClassifier",
     "GBDTRegressor",
+    "HashFolds",
     "Horizontal",
     "Hybrid",
     "Lattice",
     "Model",
     "NoPrivacy",
     "Paillier",
+    "PartyTables",
     "Round",
     "SecureAggregation",
     "Table",
@@ -60,6 +63,9 @@ __all__ = [
 MODULES = {"metrics": "hedgerow.model.quality", "plots": "hedgerow.report.plots"}
 """Modules that users know by another name than ours."""
 
+SELDOM = {"HashFolds": "hedgerow.data.folds", "PartyTables": "hedgerow.data.folds"}
+"""Where names are that few need."""
+
 
 def __getattr__(name: str) -> Any:
     """The estimators and plots, when they are first asked for: what they need takes long to load."""
@@ -67,7 +73,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in MODULES:
         return import_module(MODULES[name])
-    return getattr(import_module("hedgerow.estimators"), name)
+    return getattr(import_module(SELDOM.get(name, "hedgerow.estimators")), name)
 
 
 def __dir__() -> list[str]:

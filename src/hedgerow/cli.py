@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 import hedgerow
-from hedgerow.commands import audit, certs, ledger
+from hedgerow.commands import audit, certs, ledger, log
 from hedgerow.commands.baselines import baselines
 from hedgerow.commands.check import check
 from hedgerow.commands.drive import drive
@@ -46,6 +46,7 @@ class _Command(TyperCommand):
             if ctx.find_root().params.get("traceback"):
                 traceback.print_exc()
             if sentence:
+                log.current().failed(sentence)
                 typer.echo(f"hedgerow: {plain(sentence)}", err=True)
             raise typer.Exit(code) from None
         return result

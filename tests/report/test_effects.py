@@ -11,8 +11,8 @@ from hedgerow.data.table import Table
 from hedgerow.model.meanings import by_column, disclosed
 from hedgerow.report.explain import explain_model
 from hedgerow.report.explain_effects import Effect, effects
-from hedgerow.report.explain_plots import effect_picture, used_picture
 from hedgerow.report.importance import columns_used
+from hedgerow.report.pictures.effects import effect_picture, used_picture
 
 
 def worth(forest, node, column, goes_left):

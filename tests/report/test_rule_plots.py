@@ -3,8 +3,8 @@
 import pytest
 
 from hedgerow.model.meta_rules import Fixed, MetaRules
+from hedgerow.report.pictures.rules import meta_rule_picture
 from hedgerow.report.plots import save_picture
-from hedgerow.report.rule_plots import meta_rule_picture
 
 
 def measure(passive, shuffled):

@@ -2,6 +2,7 @@
 
 import typer
 
+from hedgerow.commands import log
 from hedgerow.commands import options as opt
 from hedgerow.commands.print_tables import note, print_grid
 from hedgerow.commands.progress_bar import live
@@ -17,6 +18,7 @@ from hedgerow.threads import short_turns, threads_of
 
 
 def drive(
+    context: typer.Context,
     run_file: opt.RunPath,
     cert: opt.Certificate,
     key: opt.Key,
@@ -28,8 +30,12 @@ def drive(
     folder: opt.Folder = None,
     resume: opt.Resume = False,
     n_jobs: opt.Jobs = None,
+    quiet: log.Quiet = False,
+    log_file: log.LogFile = None,
+    log_format: log.Format = log.LogFormat.TEXT,
 ) -> None:
     """Drive a run of real parties, which dial in; of a vertical run, as the active party with its own data."""
+    context.with_resource(log.log_to(quiet, log_file, log_format))
     run, identity = written_as(open_run(run_file), ignore, delimiter, decimal), Identity.load(cert, key)
     if valid is not None and data is None:
         raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")

@@ -3,6 +3,7 @@
 import typer
 
 from hedgerow.agreement.policy import Policy
+from hedgerow.commands import log
 from hedgerow.commands import options as opt
 from hedgerow.commands.progress_bar import live
 from hedgerow.commands.runs import written_as
@@ -18,6 +19,7 @@ from hedgerow.threads import short_turns, threads_of
 
 
 def join(
+    context: typer.Context,
     run_file: opt.RunPath,
     name: opt.Name,
     data: opt.OwnData,
@@ -31,8 +33,12 @@ def join(
     folder: opt.Folder = None,
     ledger: opt.LedgerPath = None,
     n_jobs: opt.Jobs = None,
+    quiet: log.Quiet = False,
+    log_file: log.LogFile = None,
+    log_format: log.Format = log.LogFormat.TEXT,
 ) -> None:
     """Take part in a run with own rows, which never leave; started again, it goes on where it was."""
+    context.with_resource(log.log_to(quiet, log_file, log_format))
     run, rules = open_run(run_file), Policy() if policy is None else read_policy(policy)
     run = written_as(run, ignore, delimiter, decimal)
     counts = ledger or ledger_beside(key)

@@ -140,6 +140,12 @@ Folder = Annotated[
     Path | None,
     typer.Option(help="The run's folder, in place of the one that the run file names.", show_default=False),
 ]
+Compare = Annotated[
+    bool,
+    typer.Option(
+        "--compare", help="Of a run file, also train every party alone, and all data in one place, and measure them."
+    ),
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run file (.toml).", show_default=False)]
 Certificate = Annotated[Path, typer.Option("--cert", help="Own certificate, PEM.", show_default=False)]
 Key = Annotated[Path, typer.Option(help="Own key, PEM.", show_default=False)]

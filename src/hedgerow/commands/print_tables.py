@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from hedgerow.commands import log
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError, Sentence
 from hedgerow.model import quality
@@ -23,7 +24,7 @@ from hedgerow.report.tree_text import plain
 
 def note(sentence: str) -> None:
     """A remark to the user."""
-    typer.echo(f"note: {plain(sentence)}", err=True)
+    log.current().note(sentence)
 
 
 def check_writable(path: Path) -> None:

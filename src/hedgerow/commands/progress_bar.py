@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from hedgerow.commands import log
 from hedgerow.report.tree_text import plain
 from hedgerow.run.folder.recorder import MOST_LINES, Progress
 
@@ -30,14 +31,24 @@ class Live:
         metric = "" if now.value is None else f"{now.metric} {now.value:.5g}"
         beside = [metric, size(told.bytes) if told.bytes else "", f"{told.seconds:.1f} s"]
         text = "  ".join(part for part in beside if part)
+        log.current().tree(
+            f"tree {now.number}/{now.n_rounds}  {text}", number=now.number, of=now.n_rounds, metric=now.metric,
+            value=now.value, bytes=told.bytes, seconds=round(told.seconds, 3),
+        )  # fmt: skip
+        if log.current().bare:
+            return
         if self._bar is not None and self._line is not None:
             self._bar.update(self._line, completed=now.number, description=text)
         elif now.number % self._every == 0 or now.number in (1, now.n_rounds):
-            self.say(f"tree {now.number}/{now.n_rounds}  {text}")
+            self._print(f"tree {now.number}/{now.n_rounds}  {text}")
 
     def say(self, sentence: str) -> None:
         """A line of its own."""
         self.said.add(sentence)
+        if log.current().said(sentence):
+            self._print(sentence)
+
+    def _print(self, sentence: str) -> None:
         with self._lock:
             if self._bar is not None:
                 self._bar.console.print(Text(plain(sentence)))
@@ -48,7 +59,7 @@ class Live:
 @contextmanager
 def live(n_rounds: int, bar: bool = True) -> Iterator[Live]:
     """The display, as long as the run goes on."""
-    if not bar or not sys.stderr.isatty():
+    if not bar or not sys.stderr.isatty() or log.current().bare:
         yield Live(n_rounds, None)
         return
     columns = (TextColumn("tree"), MofNCompleteColumn(), BarColumn(), TextColumn("{task.description}"))

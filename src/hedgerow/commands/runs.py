@@ -17,11 +17,12 @@ from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.folder.folder import MODEL
 from hedgerow.run.simulation import run_file as local_run
 from hedgerow.run.simulation import several_runs
+from hedgerow.run.simulation.comparison import TOGETHER, check_comparable
 from hedgerow.run.simulation.run_file import Outcome
 from hedgerow.threads import threads_of
 
 RUN_FILES = (".toml", ".conf")
-OF_RUNS = ("data", "resume", "folder", "n_jobs")
+OF_RUNS = ("data", "resume", "folder", "compare", "n_jobs", "quiet", "log_file", "log_format")
 """Options of `hedgerow train` that go with a run file; everything else the file itself says."""
 
 
@@ -36,14 +37,14 @@ def check_run_options(context: typer.Context) -> None:
         name = option.name or ""
         if name not in OF_RUNS and _is_given(context, name):
             raise ParameterError(
-                f"{option.opts[0]} does not go with a run file, which says everything itself but --resume, --folder "
-                "and --n-jobs; leave it out."
+                f"{option.opts[0]} does not go with a run file, which says everything itself but --resume, --folder, "
+                "--compare, --n-jobs and the options of logs; leave it out."
             )
 
 
 def check_table_options(context: typer.Context) -> None:
     """Refuse options that only a run file has a use for."""
-    for name in ("resume", "folder"):
+    for name in ("resume", "folder", "compare"):
         if _is_given(context, name):
             raise ParameterError(f"--{name} goes with a run file (.toml or .conf); leave it out.")
 
@@ -53,16 +54,18 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
 
 
-def train_run(path: Path, resume: bool, folder: Path | None, n_jobs: int | None) -> None:
+def train_run(path: Path, resume: bool, folder: Path | None, compare: bool, n_jobs: int | None) -> None:
     """Run a run file with all parties in this process."""
     run = open_run(path, files=True)
     for sentence in run.notes:
         note(sentence)
     if run.model is not None:
         check_writable(run.model)
+    if compare:
+        check_comparable(run)
     place = folder or run.folder
     with resumable(place, not isinstance(run.method, Baseline)), live(run.params.n_estimators) as shown:
-        options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
+        options = local_run.Options(measured, folder, resume, threads_of(n_jobs), shown.after_tree, shown.say, compare)
         outcome = (several_runs if run.actives else local_run).train(run, options)
     for sentence in outcome.notes[len(run.notes) :]:
         if sentence not in shown.said:
@@ -90,7 +93,9 @@ def resumable(folder: Path, kept: bool) -> Iterator[None]:
 def _report(outcome: Outcome) -> None:
     """Metrics, and the bytes that each party was sent and sent itself."""
     columns = dict(outcome.metrics)
-    if len(columns) > 1 and outcome.bag is None:
+    if outcome.compared:
+        columns = {TOGETHER: outcome.metrics[""], **outcome.compared}
+    elif len(columns) > 1 and outcome.bag is None:
         columns["mean"] = _mean(list(columns.values()))
     models = list(outcome.models.values())
     trees = [str(model.forest.n_trees) for model in models]

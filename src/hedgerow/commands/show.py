@@ -105,9 +105,9 @@ def print_importances(model: Model | Bag, kind: opt.ImportanceName) -> None:
 
 def _draw(model: Model, tree: int | None, importances: opt.ImportanceName | None, path: Path) -> None:
     if tree is not None and importances is None:
-        plots.save_picture(plots.tree_picture(model, tree), path)
+        plots.save_picture(plots.plot_tree(model, tree), path)
     elif importances is not None and tree is None:
-        plots.save_picture(plots.importance_picture(model, importances.value), path)
+        plots.save_picture(plots.plot_importance(model, importances.value), path)
     else:
         kind = importances or opt.ImportanceName.GAIN
-        plots.save_picture(plots.model_picture(model, tree or 0, kind.value), path)
+        plots.save_picture(plots.plot_model(model, tree or 0, kind.value), path)

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from hedgerow.commands import log
 from hedgerow.commands import options as opt
 from hedgerow.commands.option_names import in_options
 from hedgerow.commands.print_tables import check_labels, check_writable, measured, metric_rows, note, print_grid
@@ -74,12 +75,17 @@ def train(
     random_state: opt.RandomState = None,
     resume: opt.Resume = False,
     folder: opt.Folder = None,
+    compare: opt.Compare = False,
+    quiet: log.Quiet = False,
+    log_file: log.LogFile = None,
+    log_format: log.Format = log.LogFormat.TEXT,
 ) -> None:
     """Train a model on a table and write it to a file; or run a run file (.toml), all parties in this process."""
     options = locals()
+    context.with_resource(log.log_to(quiet, log_file, log_format))
     if is_run_file(data):
         check_run_options(context)
-        train_run(Path(data), resume, folder, n_jobs)
+        train_run(Path(data), resume, folder, compare, n_jobs)
         return
     check_table_options(context)
     check_writable(model)
@@ -149,11 +155,15 @@ def _progress(params: TreeParams) -> Iterator[Callback]:
     """A bar on the terminal that shows rounds and the metric; nothing where stderr is no terminal."""
     value = TextColumn("{task.description}")
     columns = (TextColumn("round"), MofNCompleteColumn(), BarColumn(), value, TimeRemainingColumn())
-    quiet = not sys.stderr.isatty()
+    quiet = not sys.stderr.isatty() or log.current().bare
     with Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True) as bar:
         line = bar.add_task("", total=params.n_estimators)
 
         def show_round(told: Round) -> None:
+            log.current().tree(
+                f"tree {told.number}/{told.n_rounds}", number=told.number, of=told.n_rounds, metric=told.metric,
+                value=told.value,
+            )  # fmt: skip
             metric = "" if told.value is None else f"{told.metric} {told.value:.5g}, best in round {told.best}"
             bar.update(line, advance=1, description=metric)
 

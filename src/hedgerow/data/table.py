@@ -8,7 +8,8 @@ and counts, never a cell's value.
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,21 @@ from hedgerow.data.cells import (
     raw_codes,
     text_of,
 )
+from hedgerow.data.frames import to_pandas
 from hedgerow.data.names import Frame, automatic_names, column_names, frame_of, positions, taken
 from hedgerow.data.side_columns import as_ids, as_labels, as_weights
-from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
+from hedgerow.errors import DataError, Keyword, MissingExtra, ParameterError, Sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Values: TypeAlias = "NDArray[np.float32] | sparse.csr_array[Any]"
 Categories: TypeAlias = dict[int, tuple[str, ...]]
 
 ABSENT = {"missing": float("nan"), "zero": 0.0}
 BLOCK_CELLS = 1 << 20
+MOST_SHOWN = 10
+"""Rows and columns that a notebook shows."""
 LARGEST = np.finfo(np.float32).max  # stands for "no greater value" in a forest, so no cell may hold it
 
 
@@ -69,6 +76,22 @@ class Table:
     def __repr__(self) -> str:
         beside = [part for part in ("labels", "weights", "ids") if getattr(self, part) is not None]
         return f"<Table of {self.n_rows} rows, {self.n_columns} columns{''.join(', ' + part for part in beside)}>"
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        shown = self.take(np.arange(min(self.n_rows, MOST_SHOWN)))
+        try:
+            body = str(shown.to_pandas().to_html(index=False, max_cols=MOST_SHOWN))  # escapes what it shows
+        except (MissingExtra, DataError):
+            body = ""
+        return f"<p>{escape(repr(self))}</p>{body}"
+
+    def to_pandas(self, label: str = "label", weight: str = "weight", id_: str = "id") -> "pd.DataFrame":
+        """A frame with the table's columns, and its labels, weights and ids in columns of these names, if there are."""
+        return to_pandas(self, label, weight, id_)
 
     @classmethod
     def of(

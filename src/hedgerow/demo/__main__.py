@@ -164,7 +164,7 @@ def _auc(model: Model, test: Table) -> float:
 
 def _picture(model: Model, path: Path) -> str:
     try:
-        plots.save_picture(plots.model_picture(model), path)
+        plots.save_picture(plots.plot_model(model), path)
     except MissingExtra as absent:
         return f"none. {absent}"
     return str(path)

@@ -13,10 +13,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
+from hedgerow.estimators.evaluations import Results, best_of, metric_names, results
 from hedgerow.estimators.inputs import categorical_in, held_out
 from hedgerow.estimators.parameters import check_choices, check_dp, tree_params
 from hedgerow.estimators.parties import fit_over_parties
-from hedgerow.estimators.party_predictions import each_over_parties, leaves_over_parties, sealed_over_parties
+from hedgerow.estimators.party_predictions import (
+    each_in_turn,
+    each_over_parties,
+    labels_in,
+    leaves_over_parties,
+    sealed_over_parties,
+)
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
@@ -55,13 +62,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _fit(self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any]) -> Self:
         """Train on one table, or on several parties' where there is a federation."""
-        check_choices(self.federation, task.get("eval_metric"))
+        names = metric_names(task.get("eval_metric"))
+        check_choices(self.federation, names)
+        task["eval_metric"] = names[-1] if names else None
         check_dp(self._dp, self.federation)
         spoken = Spoken(self.verbose)
         if self.federation is not None:
             self._fit_parties(X, y, task, options, spoken)
         else:
-            self._fit_table(X, y, task, loss, options, spoken)
+            eval_set = task["eval_set"]
+            table = self._fit_table(X, y, task, loss, options, spoken)
+            threads = threads_of(self.n_jobs)
+            self._followed(results(self.model_, eval_set, names, options["categorical"], table, threads))
         spoken.end(self.notes_)
         return self
 
@@ -70,7 +82,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
 
     def _fit_table(
         self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any], spoken: Spoken
-    ) -> None:
+    ) -> Table:
+        """Train on one table, and say which it was."""
         if isinstance(X, Mapping) and any(isinstance(part, Table) for part in X.values()):
             raise ParameterError(
                 "These are several parties' tables; say how they learn together: federation=Horizontal()."
@@ -99,6 +112,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self._by_name = isinstance(X, Table)
         if self._by_name:
             self._name_features(table.names)
+        return table
+
+    def _followed(self, found: Results) -> None:
+        """What metrics became round by round, and the best round, counted from 0; nothing where none was followed."""
+        self.evals_result_ = found
+        if found:
+            self.best_iteration_ = best_of(self.model_)
+        else:
+            self.__dict__.pop("best_iteration_", None)
 
     def _labels(self, own: NDArray[np.generic], start: Any) -> NDArray[np.generic]:
         """Labels to find classes in: the table's, or classes that are known without it."""
@@ -127,6 +149,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             parties, eval_set, self.get_params(), self._objective(), task, average=self._average,
             callbacks=self._callbacks(spoken), notes=self.notes_, tell=spoken.say,
         )  # fmt: skip
+        metric = None if isinstance(self.model_, Bag) else self.model_.metric
+        self._followed({} if metric is None else {"validation_0": {metric: list(self.model_.history)}})
         self._by_name = True
         self._name_features(self.model_.names)
         if self.model_.classes:
@@ -158,6 +182,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         model = self._one
         if sealed:
             return sealed_over_parties(model, X, self.n_jobs)
+        if each := each_in_turn(model, X):
+            return np.concatenate([model.scores(table, threads_of(self.n_jobs)) for table in each])
         if are_parties(X):
             return model.scores_at(self.apply(X))
         return model.scores(self._table(X), threads_of(self.n_jobs))
@@ -221,7 +247,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return hasattr(self, "model_")
 
 
-class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
+class Scored:
+    """scikit-learn's score, also of rows whose labels lie in their tables."""
+
+    _one: Any
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy of classes, or R2 of numbers; without `y`, against the labels in the tables themselves."""
+        known = labels_in(self._one, X) if y is None else y
+        return float(super().score(X, known, sample_weight))  # type: ignore[misc]  # scikit-learn's, further up
+
+
+class Classifier(Scored, ClassifierMixin, Estimator):  # type: ignore[misc]
     """What both classifiers have in common."""
 
     _two: ClassVar[str]
@@ -258,7 +295,7 @@ class Classifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         return scores[:, 0] - (0.5 if self._average else 0.0) if scores.shape[1] == 1 else scores
 
 
-class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
+class Regressor(Scored, RegressorMixin, Estimator):  # type: ignore[misc]
     """What both regressors have in common."""
 
     def _loss(self, labels: NDArray[np.generic]) -> tuple[Loss, tuple[Any, ...]]:  # noqa: ARG002  # as a classifier's

@@ -1,6 +1,6 @@
 """From an estimator's parameters to those of its trees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,14 @@ from hedgerow.trees.params import TreeParams
 from hedgerow.trees.watched_metrics import check_name
 
 
-def check_choices(federation: Any, eval_metric: str | None) -> None:
-    """Refuse a federation or a metric that there is not, before anything is done."""
+def check_choices(federation: Any, eval_metrics: Sequence[str]) -> None:
+    """Refuse a federation or metrics that there are not, before anything is done."""
     if not isinstance(federation, Bagged):
         check_federation(federation)
-    check_name(eval_metric)
+    for name in eval_metrics:
+        check_name(name)
+    if federation is not None and len(eval_metrics) > 1:
+        raise ParameterError("A federation follows one metric, whose sums are opened after every round; name one.")
 
 
 def check_dp(dp: Any, federation: Any) -> None:

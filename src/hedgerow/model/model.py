@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,8 @@ from hedgerow.trees.params import TreeParams
 
 ClassLabel = int | float | str | bool
 Absent = Literal["missing", "zero"]
+MOST_SHOWN = 10
+"""Columns that a notebook shows of a model."""
 
 
 def absent_of(table: Table) -> Absent:
@@ -87,6 +90,16 @@ class Model:
     def __post_init__(self) -> None:
         if self.forest.n_trees % self.loss.n_trees:
             raise ModelError(f"The forest has {self.forest.n_trees} trees, not a multiple of {self.loss.n_trees}.")
+
+    def __repr__(self) -> str:
+        what = f"{len(self.classes)} classes" if self.classes else "numbers"
+        return f"<Model of {what}: {self.forest.n_trees} trees over {len(self.columns)} columns, {self.loss.name} loss>"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: what it is, and the columns that matter most."""
+        shares = sorted(self.importances().items(), key=lambda found: -found[1])[:MOST_SHOWN]
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{share:.1%}</td></tr>" for name, share in shares if share)
+        return f"<p>{escape(repr(self))}</p><table><tr><th>column</th><th>share of the gain</th></tr>{rows}</table>"
 
     @property
     def n_rounds(self) -> int:

@@ -36,32 +36,6 @@ ADVERSARY = "anybody who knows all rows but one"
 SCOPE = "the model, and every sum that it was made of"
 
 
-def train_noised(table: Table, params: TreeParams, task: Task, dp: DP) -> Model:
-    """Train on one table so that the model tells little of any one row."""
-    check(params, task, dp, table)
-    classes, columns = dp.classes or task.classes, _columns(table, dp, task)
-    if classes and not dp.classes:
-        task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
-    table = table.aligned(columns)
-    own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
-    terms = terms_of(dp, columns, len(classes))
-    budget = Budget(dp.epsilon, dp.delta, dp.unit)
-    ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
-    releases = PooledReleases(OwnSums(own, terms, task.threads), ledger, task.callbacks)
-    fitted = fit(releases, terms, n_categories(columns), params.random_state)
-    return Model(
-        fitted.forest,
-        columns,
-        task.loss,
-        fitted.base,
-        params,
-        classes,
-        label=task.label,
-        absent=absent_of(table),
-        promise=promised(budget, ledger.finish(), ADVERSARY, SCOPE),
-    )
-
-
 class PooledReleases:
     """Releases of one table: each is in the ledger before its words get their noise."""
 
@@ -115,12 +89,44 @@ class PooledReleases:
     def _noised(self, planned: Planned, own_words: I64) -> I64:
         self.n_made += 1
         self.ledger.release(f"{planned.what} {self.n_made}", replace(released(planned), times=1))
-        return own_words + noise.gaussian(len(own_words), planned.variance)
+        return own_words + self.noise(len(own_words), planned)
+
+    def noise(self, n: int, planned: Planned) -> I64:
+        """As much as is planned, and never less."""
+        return noise.gaussian(n, planned.variance)
 
     def _tell(self) -> None:
         self.n_rounds += 1
         for callback in self.callbacks:
             callback(Round(self.n_rounds, self._plan.rounds, None, None, None))
+
+
+def train_noised(
+    table: Table, params: TreeParams, task: Task, dp: DP, kind: type[PooledReleases] = PooledReleases
+) -> Model:
+    """Train on one table so that the model tells little of any one row, with releases of this `kind`."""
+    check(params, task, dp, table)
+    classes, columns = dp.classes or task.classes, _columns(table, dp, task)
+    if classes and not dp.classes:
+        task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
+    table = table.aligned(columns)
+    own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
+    terms = terms_of(dp, columns, len(classes))
+    budget = Budget(dp.epsilon, dp.delta, dp.unit)
+    ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
+    releases = kind(OwnSums(own, terms, task.threads), ledger, task.callbacks)
+    fitted = fit(releases, terms, n_categories(columns), params.random_state)
+    return Model(
+        fitted.forest,
+        columns,
+        task.loss,
+        fitted.base,
+        params,
+        classes,
+        label=task.label,
+        absent=absent_of(table),
+        promise=promised(budget, ledger.finish(), ADVERSARY, SCOPE),
+    )
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
@@ -143,6 +149,10 @@ def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
                 f"Differential privacy does not go with {what}: {WHY.get(what, 'its sensitivity has no bound')}; leave "
                 "it out."
             )
+    if not numbers and dp.label_range is not None:
+        raise ParameterError("label_range is the range of numbers, and classes are learnt; leave it out.")
+    if numbers and dp.classes:
+        raise ParameterError("A regression has no classes; leave them out of DP.")
     if numbers and dp.label_range is None:
         raise ParameterError(
             "Numbers can be learnt with differential privacy if their range is declared; give DP(label_range=(0, 100)) "

@@ -6,8 +6,8 @@ from hedgerow.errors import ParameterError
 from hedgerow.model.file import write_whole
 from hedgerow.report.explain import Explanation
 from hedgerow.report.explain_page import columns_csv, page, reasons_csv
-from hedgerow.report.explain_plots import effect_picture, used_picture
-from hedgerow.report.plots import check_suffix, save_picture
+from hedgerow.report.pictures.canvas import check_suffix, save_picture
+from hedgerow.report.pictures.effects import effect_picture, used_picture
 
 PAGE = "explanation.html"
 MOST_PICTURES = 12

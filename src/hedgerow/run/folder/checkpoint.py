@@ -13,7 +13,7 @@ it (`private_state`).
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -214,16 +214,45 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts and steps (see `State`) are in a checkpoint of whatever plan; none without one."""
+    """How many attempts and steps (see `State`) are in a checkpoint, whatever its plan; none without it."""
+    steps = _steps_of(path)
+    done = (len(step.trees) + len(step.opened) + len(step.drawn) for step in steps)
+    return max((step.attempt for step in steps), default=0), sum(done)
+
+
+@dataclass(frozen=True)
+class Gone:
+    """How far a run has come, by its checkpoint alone."""
+
+    rounds: int = 0
+    history: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = ()
+    """Of each round."""
+    present: tuple[str, ...] = ()
+    """The parties that were there last; empty: all."""
+    n_classes: int = 0
+    """0 for numbers, or where that is not settled yet."""
+
+
+def gone_so_far(path: Path) -> Gone:
+    """The rounds in a checkpoint, whatever its plan, and how its metric went."""
+    steps = _steps_of(path)
+    new = [step for step in steps if step.trees]
+    history = tuple(value for step in steps for value in step.history)
+    return Gone(
+        sum(len(step.trees) for step in new), history, tuple(step.seconds for step in new),
+        steps[-1].present if steps else (), max((len(step.common.classes) for step in steps if step.common), default=0),
+    )  # fmt: skip
+
+
+def _steps_of(path: Path) -> list[_Step]:
     try:
         records, _ = records_of(path.read_bytes() if path.exists() else b"", path)
-        steps = [_STEP.decode(raw) for raw in records[1:]]
+        return [_STEP.decode(raw) for raw in records[1:]]
     except OSError as error:
         raise RunError(f"Cannot use the checkpoint {path}: {error.strerror or error}.") from None
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise RunError(f"{path} is damaged and cannot be resumed from; start again in another folder.") from None
-    done = (len(step.trees) + len(step.opened) + len(step.drawn) for step in steps)
-    return max((step.attempt for step in steps), default=0), sum(done)
 
 
 def _forest(trees: Trees, common: Common | None, plan: Plan) -> Forest:

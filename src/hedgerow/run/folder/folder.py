@@ -7,6 +7,7 @@ model.json      the model
 model.salt      of a vertical model: the salt of the active party's commitment to the leaf values
 part.json       a passive party's part of a vertical model: the thresholds of its own columns
 metrics.json    how the metric went, and the final metrics
+curves.json     where labelled rows lie here: how many of each class have about which score, no row among them
 parties/NAME/   in a simulation, each party's own audit.log and part.json
 """
 
@@ -30,10 +31,10 @@ from hedgerow.storage.atomic import write_whole
 from hedgerow.storage.audit import AuditLog
 
 __all__ = [
-    "CHECKPOINT", "LOG", "MANIFEST", "METRICS", "MODEL", "PART", "RunFolder", "check_folder", "open_folder",
+    "CHECKPOINT", "CURVES", "LOG", "MANIFEST", "METRICS", "MODEL", "PART", "RunFolder", "check_folder", "open_folder",
 ]  # fmt: skip
 
-MANIFEST, METRICS = "manifest.json", "metrics.json"
+MANIFEST, METRICS, CURVES = "manifest.json", "metrics.json", "curves.json"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _NEEDED = ("status", "role", "who", "plan", "data")
 

@@ -9,24 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow.agreement.policy import Policy
-from hedgerow.errors import PartyLost, RunError
 from hedgerow.identity.identity import Identity
-from hedgerow.model import file as models
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder import manifest
-from hedgerow.run.folder.folder import MODEL, PART, RunFolder, check_folder, open_folder
+from hedgerow.run.folder.folder import MODEL, PART, check_folder, open_folder
 from hedgerow.run.folder.kept_model import KeptModel
 from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile, noised_words
 from hedgerow.run.folder.recorder import noting
-from hedgerow.run.forecast.disclosures import leaks
-from hedgerow.run.real.connect import Options, Seat, bound_policy, party_seat
-from hedgerow.run.real.own_tables import Own, digest
-from hedgerow.run.real.serve import serve
-
-ROWS = "rows.sha256"
-"""Beside a party's log: a hash of its rows, so that a run does not go on with others."""
+from hedgerow.run.real.connect import Options, bound_policy, party_seat
+from hedgerow.run.real.own_tables import Own, check_rows, digest, other_than
+from hedgerow.run.real.party_end import keep_end
+from hedgerow.run.real.serve_training import served
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +48,11 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
     table, valid = joining.own.tables(run, name, say)
     rows = digest(table, valid)
     about = manifest.About(run.name, "party", name, run.method, plan.text)
-    other_rows = (place / ROWS).exists() and (place / ROWS).read_text() != rows
     with (
         opened(joining.ledger) as ledger,
-        closing(open_folder(place, about, None, say, other_rows)) as folder,
+        closing(open_folder(place, about, None, say, other_than(place, rows))) as folder,
     ):
-        _check_rows(folder, rows)
+        check_rows(folder, rows)
         notes: list[str] = []
         owner = Owner(
             name, table, valid, policy, joining.identity, folder.log, seat.revoked, durable=True,
@@ -67,39 +61,11 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
             noised=noised_words(folder.path, plan.digest),
         )  # fmt: skip
         kept = KeptModel(folder, kept_file(run))
-        content = _served(seat, Party(owner, options.threads, kept.keep), kept)
-        beside = {"leaks": list(leaks(plan)), "notes": notes, **manifest.given(folder.log.lines())}
-        if plan.method.dp is not None and not plan.active:
-            beside |= manifest.promised(models.decoded(content, "The model that came").promise)
-        folder.finish({kept.file: content}, beside)
+        content = served(seat, Party(owner, options.threads, kept.keep), kept)
+        keep_end(folder, plan, (kept.file, content), (table, valid), notes, options)
     return place
 
 
 def kept_file(run: RunFile) -> str:
     """What a party has in its folder at the end: the model, or its part of a vertical one."""
     return PART if run.active else MODEL
-
-
-def _served(seat: Seat, party: Party, kept: KeptModel) -> bytes:
-    """Answer the driver until it says goodbye; the model that came, to this process or to one before it."""
-    try:
-        serve(seat, party.answer, lambda: party.most_bytes, kept.folder.log)
-    except PartyLost as error:
-        if kept.content is not None:
-            raise PartyLost(f"{error} The model was received and saved to {kept.path}.") from None
-        raise
-    if kept.content is None:
-        raise RunError("The driver ended the run without a model; ask its operator.")
-    return kept.content
-
-
-def _check_rows(folder: RunFolder, rows: str) -> None:
-    """Sums over other rows than before would show, in the difference, the rows that changed."""
-    known = folder.path / ROWS
-    if not known.exists():
-        folder.write(ROWS, rows.encode())
-    elif known.read_text() != rows:
-        raise RunError(
-            f"The rows are not those with which this party joined the run in {folder.path}; give the same data, or "
-            "another --folder in a new run."
-        )

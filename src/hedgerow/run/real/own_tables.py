@@ -2,15 +2,20 @@
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, RunError
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, Source
+from hedgerow.run.folder.folder import RunFolder
 from hedgerow.run.folder.private_state import PlacesFile, noised_words
 from hedgerow.run.folder.recorder import Say
+
+ROWS = "rows.sha256"
+"""Beside a party's log: a hash of its rows, so that a run does not go on with others."""
 
 
 @dataclass(frozen=True)
@@ -53,3 +58,20 @@ def active_of(run: RunFile, plan: Plan, own: Own | None, places: PlacesFile, say
     own.check(plan)
     table, valid = own.tables(run, plan.active, say)
     return Active(table, valid, places, noised_words(places.folder, places.plan))
+
+
+def other_than(place: Path, rows: str) -> bool:
+    """Whether a folder is of a run with other rows."""
+    return (place / ROWS).exists() and (place / ROWS).read_text() != rows
+
+
+def check_rows(folder: RunFolder, rows: str) -> None:
+    """Sums over other rows than before would show, in the difference, the rows that changed."""
+    known = folder.path / ROWS
+    if not known.exists():
+        folder.write(ROWS, rows.encode())
+    elif known.read_text() != rows:
+        raise RunError(
+            f"The rows are not those with which this party joined the run in {folder.path}; give the same data, or "
+            "another --folder in a new run."
+        )

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.data.table import Table
+from hedgerow.model import own_quality, score_counts
 from hedgerow.model.file import encoded, write_whole
 from hedgerow.model.model import Model
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.file.tables import Split
 from hedgerow.run.folder import manifest
-from hedgerow.run.folder.folder import METRICS, MODEL, PART, RunFolder, open_folder
+from hedgerow.run.folder.folder import CURVES, METRICS, MODEL, PART, RunFolder, open_folder
 from hedgerow.run.folder.manifest import About
 from hedgerow.run.folder.recorder import Say, Watch
+from hedgerow.run.simulation.comparison import alone_and_pooled
 
 Measure = Callable[[Model, Table, int], dict[str, float]]
 """The metrics of a model on labelled rows, with so many threads."""
@@ -30,6 +32,8 @@ class Options:
     threads: int = 1
     watch: Watch = lambda _: None
     say: Say = lambda _: None
+    compare: bool = False
+    """Whether every party alone, and all data in one place, are trained and measured too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class Outcome:
     bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Bytes to and from each party."""
     notes: tuple[str, ...] = ()
+    compared: Mapping[str, dict[str, float]] = field(default_factory=dict)
+    """What it is compared with, where that was asked for."""
     bag: Path | None = None
     """Of several active parties, the file with all of their models."""
 
@@ -71,15 +77,21 @@ class LocalRun:
         """Measure, and write everything down; the manifest last."""
         found = {}
         for name, model in models.items():
-            rows, n_rows, found[name] = self._measured(model)
+            rows, test = self._rows(model)
+            found[name] = self.options.measure(model, test, self.options.threads)
         history = {name: model.history for name, model in models.items()}
-        whole = {
+        whole: dict[str, Any] = {
             "rows": rows,
             "final": found.get("", found),
             "metric": next(iter(models.values())).metric,
             "history": history.get("", history),
             "seconds_per_tree": seconds,
+            "n_rows": test.n_rows,
         }
+        if self.options.compare:
+            whole["compared"] = self._compared(models[""])
+        if "" in models:
+            whole["training"] = self._keep_curves(folder, models[""], rows, test)
         folder.write_json(METRICS, whole)
         contents = {f"parties/{name}/{MODEL}" if name else MODEL: encoded(model) for name, model in models.items()}
         parts = {f"parties/{name}/{PART}": content for name, content in self.parts.items()}
@@ -87,10 +99,37 @@ class LocalRun:
         if self.run.model is not None and MODEL in contents:
             write_whole(self.run.model, contents[MODEL])
         totals = manifest.bytes_by_party(kept["messages"])
-        return Outcome(self.place, models, rows, n_rows, found, sum(seconds), bytes=totals, notes=tuple(self.notes))
+        return Outcome(
+            self.place,
+            models,
+            rows,
+            test.n_rows,
+            found,
+            sum(seconds),
+            bytes=totals,
+            notes=tuple(self.notes),
+            compared=whole.get("compared", {}),
+        )
 
-    def _measured(self, model: Model) -> tuple[str, int, dict[str, float]]:
-        """Metrics on the test rows, or else on all parties' validation rows, or else on those it learnt from."""
+    def _compared(self, together: Model) -> dict[str, dict[str, float]]:
+        """What each party reaches alone, and all data in one place, on the rows that the run is measured on."""
+
+        def measured(model: Model) -> dict[str, float]:
+            return self.options.measure(
+                model, self._rows(together if self.run.active else model)[1], self.options.threads
+            )
+
+        return alone_and_pooled(self.run, self.split, together, measured, self.options.say, self.options.threads)
+
+    def _keep_curves(self, folder: RunFolder, model: Model, rows: str, test: Table) -> tuple[float, ...]:
+        """Counts of the scores of the measured rows as a file, and the metric on the training rows, round by round."""
+        threads = self.options.threads
+        folder.write(CURVES, score_counts.encoded(own_quality.judge(model, test, rows, threads)))
+        training = tables.together(self.run, self.split.training, model.columns)
+        return own_quality.followed(model, training, threads)
+
+    def _rows(self, model: Model) -> tuple[str, Table]:
+        """What is measured on: the test rows, or else all parties' validation rows, or else those it learnt from."""
         test = tables.rows_to_measure(self.run, model.columns, self.split.training)
         kind = "test"
         if test is None:
@@ -100,4 +139,4 @@ class LocalRun:
             if self.run.method.links:  # passive parties' tables serve for all rows
                 parts = {**self.split.training, **parts}
             test = tables.together(self.run, parts, model.columns)
-        return kind, test.n_rows, self.options.measure(model, test, self.options.threads)
+        return kind, test

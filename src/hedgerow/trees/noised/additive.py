@@ -104,7 +104,7 @@ class AdditiveRounds:
             for column in range(self.grid.n_columns):
                 at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
                 values[score, at] -= self.rule.rate * self._news(gradients[score, at], unit * self.rows[at], column)
-        return Iterate(base, values)
+        return Iterate(np.clip(base, *bounds(self.schedule.terms)), values)
 
     def _news(self, gradients: F64, hessians: F64, column: int) -> F64:
         """By how much a column's values are too large, as far as its sums tell."""
@@ -126,9 +126,14 @@ def base_of(schedule: Schedule, mean_gradient: F64) -> F64:
     n_scores = schedule.terms.n_scores
     mean = (1 / n_scores if n_scores > 1 else 0.5) - mean_gradient
     if schedule.terms.regression:
-        return np.clip(mean, 0.0, 1.0)
+        return np.clip(mean, *bounds(schedule.terms))
     mean = np.clip(mean, LEAST_MEAN, 1 - LEAST_MEAN)
     return np.array([losses.log(float(m / (1 - m) if n_scores == 1 else m)) for m in mean])
+
+
+def bounds(terms: Terms) -> tuple[float, float]:
+    """Of the first score, however large the noise is."""
+    return (0.0, 1.0) if terms.regression else (losses.log(LEAST_MEAN), -losses.log(LEAST_MEAN))
 
 
 def _means(terms: Terms, base: F64) -> F64:

@@ -62,31 +62,35 @@ def with_bases(forest: Forest, start: Iterate) -> Forest:
 
 
 def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
-    """A tree with a leaf for each bin: first what is missing is told apart, then bins by halves."""
-    n = int(grid.n_values[column])
+    """A tree with a leaf for each bin: first what is missing is told apart, then bins by halves.
+
+    What is missing goes right of all numbers, and left of all categories, of which some must go right in any cut.
+    """
+    n, by_set = int(grid.n_values[column]), bool(grid.categorical[column])
+    order = np.arange(n + 1) if not by_set else np.r_[n, :n]
     spans, children = [(0, n + 1)], []
     for first, last in spans:  # grows while it is read
         if last - first == 1:
             children.append(-1)
             continue
         children.append(len(spans))
-        middle = n if last > n else (first + last) // 2
+        middle = (1 if by_set else n) if last - first == n + 1 else (first + last) // 2
         spans += [(first, middle), (middle, last)]
-    edges = np.array(spans)
-    cut = np.array(children) >= 0
+    edges, cut = np.array(spans), np.array(children) >= 0
     middles = edges[np.array(children)[cut], 1]
     sets = np.zeros((len(middles), N_BINS), np.bool_)
     for row, (first, middle) in enumerate(zip(edges[cut, 0], middles, strict=True)):
-        sets[row, first:middle] = True
+        sets[row, order[first:middle]] = True
+    leaves = order[edges[~cut, 0]]
     return _tree(
         grid,
         children=np.array(children, np.int32),
-        columns=np.full(int(cut.sum()), column, np.int32),
+        columns=np.full(len(middles), column, np.int32),
         bins_=middles.astype(np.int32) - 1,
-        missing_left=np.zeros(int(cut.sum()), np.bool_),
+        missing_left=sets[:, n],
         sets=np.packbits(sets, axis=1, bitorder="little").view(np.uint64),
-        values=values[edges[~cut, 0]],
-        covers=covers[edges[~cut, 0]],
+        values=values[leaves],
+        covers=covers[leaves],
     )
 
 

@@ -4,16 +4,27 @@ from typing import TYPE_CHECKING
 
 from hedgerow.report.explain_effects import Effect
 from hedgerow.report.importance import ColumnUse, importance_shares
-from hedgerow.report.plots import FONT_SIZE, GREEN, INK, LINE, MOST_BARS, new_axes, set_title, share_bars
-from hedgerow.report.tree_layout import shortened
+from hedgerow.report.pictures.canvas import (
+    COLOURS,
+    DASHES,
+    FONT_SIZE,
+    INK,
+    LINE,
+    MARKS,
+    add_legend,
+    new_axes,
+    set_title,
+)
+from hedgerow.report.pictures.importances import MOST_BARS, share_bars
+from hedgerow.report.pictures.tree_layout import shortened
 from hedgerow.trees.forest import ImportanceKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BIN_WIDTH, HEIGHT, LEFT, BELOW = 0.42, 2.4, 0.9, 1.3  # inches
+BIN_WIDTH, HEIGHT, LEFT, BELOW = 0.42, 2.4, 0.8, 1.3  # inches
+NARROWEST, WIDEST = 3.0, 3.8
 LONGEST_BIN = 22
-LINES = (GREEN, "#b5542f", "#31658c", "#a07a1f", "#7a4f8c", "#5e6b62")
 
 
 def used_picture(
@@ -26,13 +37,22 @@ def used_picture(
 def effect_picture(effect: Effect, ax: "Axes | None" = None) -> "Axes":
     """What the bins of a column add to the score on average: steps where they follow each other, else bars."""
     n = len(effect.bins)
-    ax = new_axes(max(BIN_WIDTH * n, 3.0), HEIGHT, LEFT, BELOW) if ax is None else ax
+    ax = new_axes(min(max(BIN_WIDTH * n, NARROWEST), WIDEST), HEIGHT, LEFT, BELOW) if ax is None else ax
     ax.axhline(0, color=LINE, linewidth=0.8, zorder=1)
     for i, adds in enumerate(effect.adds):
-        colour = LINES[i % len(LINES)]
+        colour, dash, mark = (of[i % len(of)] for of in (COLOURS, DASHES, MARKS))
         label = effect.classes[i] if effect.classes else None
         if effect.ordered:
-            ax.plot(range(n - 1), adds[:-1], color=colour, linewidth=1.8, marker="o", markersize=3.5, label=label)
+            ax.plot(
+                range(n - 1),
+                adds[:-1],
+                color=colour,
+                linestyle=dash,
+                linewidth=1.8,
+                marker=mark,
+                markersize=3.5,
+                label=label,
+            )
             ax.plot([n - 1], adds[-1:], "D", color=colour, markersize=5, markerfacecolor="white")
         else:
             width = 0.8 / len(effect.adds)
@@ -51,6 +71,6 @@ def _dress(ax: "Axes", effect: Effect) -> None:
     ax.set_ylabel("adds to the score", color=INK, fontsize=FONT_SIZE + 0.5)
     ax.spines[["top", "right"]].set_visible(False)
     if effect.classes:
-        ax.legend(fontsize=FONT_SIZE, frameon=False)
+        add_legend(ax)
     direction = f" ({effect.direction})" if effect.direction else ""
     set_title(ax, f"{shortened(effect.use.label)}{direction}")

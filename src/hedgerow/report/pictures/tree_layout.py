@@ -20,6 +20,10 @@ class Box:
     """A leaf's value; None for a cut, or a branch that is not drawn."""
     parent: "Box | None"
     branch: str
+    share: float = 1.0
+    """Of the rows of the tree, by their weight in training (hessians)."""
+    owner: str = ""
+    """Whose column a cut is of, in a model over several parties' columns."""
 
     @property
     def cuts(self) -> bool:
@@ -36,6 +40,8 @@ def laid_out(model: Model, tree: int, levels: int) -> list[Box]:
         node, parent, branch = to_come.pop()
         level = 0 if parent is None else parent.level + 1
         box = _box(model, node, level, levels, parent, branch)
+        box.share = float(model.forest.covers[node]) / (float(model.forest.covers[model.forest.roots[tree]]) or 1.0)
+        box.owner = owner_of(model, node) if box.cuts else ""
         boxes.append(box)
         if model.forest.columns[node] < 0 or level >= levels:
             box.y, n_ends = n_ends, n_ends + 1
@@ -60,8 +66,20 @@ def _box(model: Model, node: int, level: int, levels: int, parent: Box | None, b
     if level >= levels:
         return Box(node, level, 0.0, f"... {_count_leaves(model, node)} leaves", None, parent, branch)
     name = plain(model.columns[forest.columns[node]].name)
+    own = owner_of(model, node).partition(", ")[0]
+    if own and name.startswith(f"{own}:"):  # a column that is known by its number
+        return Box(node, level, 0.0, f"column {name.removeprefix(f'{own}:')}\ncut by its owner", None, parent, branch)
     asked = question(model, node, most=3, exact=False).removeprefix(name).strip()
     return Box(node, level, 0.0, f"{shortened(name)}\n{shortened(asked)}", None, parent, branch)
+
+
+def owner_of(model: Model, node: int) -> str:
+    """Whose column a node cuts; of columns that several have, all of them."""
+    own, column = model.ownership, int(model.forest.columns[node])
+    if own is None or column < 0:
+        return ""
+    first = next((name for name, _ in own.columns if own.span(name)[0] <= column < own.span(name)[1]), own.active)
+    return ", ".join(next((group for group in own.groups if first in group), (first,)))
 
 
 def _count_leaves(model: Model, node: int) -> int:

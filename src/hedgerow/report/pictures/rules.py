@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hedgerow.model.meta_rules import MetaRules
-from hedgerow.report.plots import FONT_SIZE, GREEN, INK, LINE, PALE, new_axes, set_title
+from hedgerow.report.pictures.canvas import FONT_SIZE, GREEN, INK, LINE, PALE, new_axes, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
