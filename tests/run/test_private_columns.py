@@ -106,7 +106,7 @@ def run_of(folder):
 
 
 def test_a_hybrid_run_file_says_why_no_epsilon_is_promised(tmp_path):
-    hybrid = CUT.replace('"vertical"', '"hybrid"')
+    hybrid = CUT.replace('"vertical"', '"hybrid"').replace("parties = 3", "parties = 3\npassive = 10")
     (tmp_path / "run.toml").write_text(hybrid + KEYS["model"])
     with pytest.raises(ParameterError, match="may stand in many rows of the active one"):
         run_of(tmp_path)

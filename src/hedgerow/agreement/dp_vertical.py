@@ -38,7 +38,7 @@ NO_ROWS = (
 )
 NO_PASSIVE = (
     "No epsilon can be promised of the passive parties' columns against the active party: it is told on which side of "
-    "a cut each row is, without noise, tree after tree."
+    "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could be, is not built yet."
 )
 NO_HYBRID = (
     "In a hybrid run one row of a passive party may stand in many rows of the active one, whose sides and sums are "
@@ -157,8 +157,8 @@ KEPT: dict[Way, tuple[str, ...]] = {
     "labels": (
         "The active party adds noise to gradients of opened and own histograms, and of leaves, before anything follows "
         "from them: passive parties see ciphertexts, and cuts chosen by noised sums. Hessians do not depend on labels.",
-        "Not covered: when messages come; predictions; the active party's model, if it is handed out (its leaf values "
-        "and cuts are made of noised sums, its hessian weights are not); the others' columns.",
+        "Not covered: passive parties that make up sums; when messages come; predictions; the active party's model, if "
+        "it is handed out; the others' columns.",
     ),
     "model": (
         "Every owner finds its cut points from noised counts; all cuts are drawn by a public hash; the active party "
