@@ -26,6 +26,7 @@ from benchmarks import (
     horizontal_time,
     hybrid_figures,
     hybrid_gap,
+    hybrid_link,
     hybrid_meta,
     hybrid_predict,
     hybrid_size,
@@ -130,16 +131,22 @@ BENCHMARKS = {
         },
     },
     "hybrid": {
-        name: Part("hybrid", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
-        for name, part in (
-            ("gap", hybrid_gap),
-            ("tables", hybrid_tables),
-            ("figures", hybrid_figures),
-            ("predict", hybrid_predict),
-            ("time", hybrid_time),
-            ("size", hybrid_size),
-            ("meta", hybrid_meta),
-        )
+        **{
+            name: Part("hybrid", table.run, table.full, table.quick, HYBRID_SETS, print_sheets, learners=False)
+            for name, table in hybrid_tables.TABLES.items()
+        },
+        **{
+            name: Part("hybrid", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
+            for name, part in (
+                ("gap", hybrid_gap),
+                ("figures", hybrid_figures),
+                ("predict", hybrid_predict),
+                ("time", hybrid_time),
+                ("link", hybrid_link),
+                ("size", hybrid_size),
+                ("meta", hybrid_meta),
+            )
+        },
     },
     "sealed": {
         name: Part(f"sealed{title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
@@ -210,6 +217,8 @@ def parser() -> Parser:
     options.add_argument("--bins", type=positive, default=64, metavar="N")
     sketch = os.environ.get("HEDGEROW_SKETCH")
     options.add_argument("--sketch", type=Path, metavar="FOLDER", default=sketch, help="of ciphers: a built sketch")
+    told = "of hybrid's tables: keep what is measured there, seed by seed, and go on from it"
+    options.add_argument("--keep", type=Path, metavar="FOLDER", help=told)
     options.add_argument("--ours", choices=SEATS, default="hedgerow", help="xgboost here shows the noise of a run")
     return options
 
@@ -232,7 +241,7 @@ def asked(options: Parser, given: argparse.Namespace) -> list[Job]:
     chosen = [(part, chosen_sets(options, given, part)) for part in chosen_parts(options, given)]
     settings = Settings(bins=given.bins, threads=given.threads)
     sketch = given.sketch and Path(given.sketch)
-    request = Request(settings, (), given.quick, given.ours, sketch=sketch)
+    request = Request(settings, (), given.quick, given.ours, sketch=sketch, keep=given.keep)
     jobs = [(part, replace(request, sets=sets)) for part, sets in at_hand(chosen)]
     if not jobs:
         options.error("none of the sets asked for is at hand")
@@ -283,7 +292,7 @@ def as_json(requests: list[Request], rows: list[Row]) -> dict[str, Any]:
     """The whole run in the form kept in files."""
     settings = asdict(requests[0])
     settings |= settings.pop("settings")
-    settings["sketch"] = settings["sketch"] is not None
+    settings |= {name: settings[name] is not None for name in ("sketch", "keep")}
     settings["sets"] = list(dict.fromkeys(name for request in requests for name in request.sets))
     return {"machine": describe_machine(), "settings": settings, "rows": [row.as_json() for row in rows]}
 

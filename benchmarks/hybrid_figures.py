@@ -14,7 +14,8 @@ from benchmarks.horizontal_rows import Line
 from benchmarks.hybrid_runs import Trial
 from benchmarks.hybrid_sets import SETS as SETS
 from benchmarks.hybrid_sets import HybridSet
-from benchmarks.hybrid_tables import Found, ways
+from benchmarks.hybrid_tables import ways
+from benchmarks.kept import Found
 from benchmarks.settings import Request
 
 FULL = ("cod-rna", "adult-20", "payments-ad", "payments-dev")

@@ -81,6 +81,18 @@ class Trial:
         """Of the test rows; `tables` stand in the place of the pooled ones."""
         return self.by_scores(Hybrid().scheduled(self.params.max_depth).levels, *tables)
 
+    def random(self) -> float:
+        """Passive parties share their columns, whose cuts are random, by the levels that such runs have by default."""
+        return self.score(self.random_scores())
+
+    def random_scores(self, *tables: Table, spans: tuple[tuple[int, int], ...] = ()) -> Scores:
+        """Of the test rows; `tables` stand in the place of the pooled ones, `spans` are the columns of each owner."""
+        whole, test = tables or self.pooled_tables
+        n_own = self.pair.train.active.n_columns
+        levels = Hybrid(passive_cuts="random").scheduled(self.params.max_depth).levels
+        drawn = spans or ((n_own, whole.n_columns),)
+        return self._scores(train_by(whole, self.params, self.task, levels, n_own, drawn), test)
+
     def by(self, levels: str) -> float:
         """Passive parties share their columns, by any levels."""
         return self.score(self.by_scores(levels))

@@ -130,7 +130,7 @@ class Below:
 class _Spans:
     """The rows of one party, as growing wants them."""
 
-    counts_every, subtracts = False, True
+    counts_every = False
 
     def __init__(self, party: Below) -> None:
         self.party = party

@@ -4,7 +4,9 @@ HybridTree itself (`5+2`) and what it is compared with begin at a score of 0, as
 hybrid runs (`shared`) at the mean label, as all models here do unless told otherwise.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +17,7 @@ from benchmarks.hybrid_published import TABLE_1, TABLE_3, TABLE_6, TABLE_9, TABL
 from benchmarks.hybrid_runs import Trial
 from benchmarks.hybrid_sets import SETS as SETS
 from benchmarks.hybrid_sets import HybridSet, Pair
+from benchmarks.kept import Found, kept
 from benchmarks.settings import Request
 from hedgerow.data.hybrid_partition import HybridTables
 from hedgerow.run.file.hybrid_tables import joined
@@ -29,40 +32,41 @@ DEPTHS = tuple(TABLE_9)
 EXTRA = 0.05
 """Each passive party has up to a twentieth of all rows beside its own."""
 
-Found = dict[str, float]
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One of them, as a part of the benchmark."""
+
+    lines: Callable[[HybridSet, Request], Iterator[Line]]
+    """Of one set."""
+    full: tuple[str, ...] = FULL
+    quick: tuple[str, ...] = QUICK
+
+    def run(self, request: Request) -> Iterator[Line]:
+        """The lines of the sets asked for that this table has."""
+        for name in request.sets:
+            if name in self.full:
+                yield from self.lines(SETS[name], request)
 
 
 def run(request: Request) -> Iterator[Line]:
     """All lines, table by table."""
-    sets = [SETS[name] for name in request.sets]
-    for data in sets:
-        yield line("table 1", data, request, usual, TABLE_1[data.name])
-    for data in sets:
-        yield line(f"table 3, {ACTIVE_PARTIES} active parties", data, request, by_several, TABLE_3[data.name])
-    for data in sets:
-        yield line(
-            "table 6, passive parties with rows in common and missing columns",
-            data,
-            request,
-            overlapping,
-            TABLE_6[data.name],
-        )
-    for data in sets:
-        if data.name.startswith("payments-ad"):
-            yield from (depth_line(data, depth, request) for depth in DEPTHS)
-    for data in sets:
-        yield merged_line(data, request)
-    for data in sets:
-        if data.name == "adult-20":
-            yield from share_lines(data, request)
+    for table in TABLES.values():
+        yield from table.run(request)
 
 
 def line(sheet: str, data: HybridSet, request: Request, measure: Any, said: Published, name: str = "") -> Line:
     """Means over the seeds, theirs beside them; the row's own figure is that of our default, its peer's pooled."""
-    found = [measure(data, seed, request) for seed in (QUICK_SEEDS if request.quick else SEEDS)]
-    mean = {way: float(np.mean([each[way] for each in found])) for way in found[0]}
+    mean = mean_of(sheet, name or data.name, request, partial(measure, data, request=request))
     figures = {**mean, **theirs(said)}
     return Line(name or data.name, data.origin, mean["shared"], mean["pooled"], sheet=sheet, figures=figures)
+
+
+def mean_of(sheet: str, name: str, request: Request, measure: Callable[[int], Found]) -> Found:
+    """The mean over seeds of each figure, measured or kept."""
+    seeds = QUICK_SEEDS if request.quick else SEEDS
+    found = [kept(request, f"{sheet} {name} {seed}", partial(measure, seed)) for seed in seeds]
+    return {way: float(np.mean([each[way] for each in found])) for way in found[0]}
 
 
 def theirs(said: Published) -> dict[str, Figure]:
@@ -83,6 +87,7 @@ def ways(trial: Trial) -> Found:
     two_party = zero.two_party()
     return {
         "shared": trial.shared(),
+        "random": trial.random(),
         "5+2": zero.separate(),
         "alone": zero.alone(),
         "two-party least": min(two_party),
@@ -110,6 +115,7 @@ def by_several(data: HybridSet, seed: int, request: Request) -> Found:
     alone = [zero.alone() for zero in zeros]
     return {
         "shared": bagged(trials, [trial.shared_scores() for trial in trials]),
+        "random": bagged(trials, [trial.random_scores() for trial in trials]),
         "5+2": bagged(zeros, [zero.separate_scores() for zero in zeros]),
         "5+2 by votes": voted(zeros, [zero.separate_scores() for zero in zeros]),
         "alone least": min(alone),
@@ -154,14 +160,20 @@ def overlapping(data: HybridSet, seed: int, request: Request) -> Found:
     pair = data.pair(seed, few=True, extra=EXTRA, dropped=len(passive) - 1)
     trial = Trial.of(data, pair, request)
     found = ways(trial)
-    return {"shared": beside(trial), "united": found.pop("shared"), **found}
+    united = found.pop("shared")
+    return {**found, **beside(trial), "united": united}
 
 
-def beside(trial: Trial) -> float:
+def beside(trial: Trial) -> Found:
     """Parties whose columns differ: those that three or more have alike are shared, others stand by themselves."""
-    groups = groups_of(trial.pair.train)
+    train, groups = trial.pair.train, groups_of(trial.pair.train)
     tables = [joined({"": made.active, **made.passive}, "", groups) for made in trial.pair]
-    return trial.score(trial.shared_scores(*tables))
+    alone = [own.n_columns for name, own in train.passive.items() if not any(name in group for group in groups)]
+    widths = [*alone, *(train.passive[group[0]].n_columns for group in groups)]
+    ends = train.active.n_columns + np.cumsum(widths)
+    spans = tuple((int(end) - width, int(end)) for end, width in zip(ends, widths, strict=True))
+    random = trial.random_scores(*tables, spans=spans)
+    return {"shared": trial.score(trial.shared_scores(*tables)), "random": trial.score(random)}
 
 
 def groups_of(made: HybridTables, least: int = 3) -> list[list[str]]:
@@ -185,15 +197,16 @@ def depth_line(data: HybridSet, depth: int, request: Request) -> Line:
 
 def merged_line(data: HybridSet, request: Request) -> Line:
     """Table 10: all passive parties are one, so that vertical training is pooled training."""
-    found = []
-    for seed in QUICK_SEEDS if request.quick else SEEDS:
+    sheet = "table 10, passive parties merged into one"
+
+    def measure(seed: int) -> Found:
         trial = Trial.of(data, data.pair(seed, few=True), request)
         zero = trial.from_zero()
-        found.append({"AAAAJJJ": trial.shared(), "AAAAAPP": zero.by("AAAAAPP"), "vertical": zero.pooled()})
-    mean = {way: float(np.mean([each[way] for each in found])) for way in found[0]}
+        return {"AAAAJJJ": trial.shared(), "AAAAAPP": zero.by("AAAAAPP"), "vertical": zero.pooled()}
+
+    mean = mean_of(sheet, data.name, request, measure)
     hybrid, vertical = TABLE_10[data.name]
     figures: Mapping[str, Figure] = {**mean, "their 5+2": hybrid, "their vertical": vertical}
-    sheet = "table 10, passive parties merged into one"
     return Line(data.name, data.origin, mean["AAAAJJJ"], mean["vertical"], sheet=sheet, figures=figures)
 
 
@@ -210,3 +223,40 @@ def share_lines(data: HybridSet, request: Request) -> Iterator[Line]:
                 return ways(Trial.of(data, data.pair(seed, few=True, **cut), request))
 
             yield line(sheet, data, request, measure, said[share], f"{data.name}: {share:.0%} of the {what}")
+
+
+def usual_lines(data: HybridSet, request: Request) -> Iterator[Line]:
+    """Table 1."""
+    yield line("table 1", data, request, usual, TABLE_1[data.name])
+
+
+def several_lines(data: HybridSet, request: Request) -> Iterator[Line]:
+    """Table 3."""
+    yield line(f"table 3, {ACTIVE_PARTIES} active parties", data, request, by_several, TABLE_3[data.name])
+
+
+def overlapping_lines(data: HybridSet, request: Request) -> Iterator[Line]:
+    """Table 6."""
+    sheet = "table 6, passive parties with rows in common and missing columns"
+    yield line(sheet, data, request, overlapping, TABLE_6[data.name])
+
+
+def depth_lines(data: HybridSet, request: Request) -> Iterator[Line]:
+    """Table 9."""
+    yield from (depth_line(data, depth, request) for depth in DEPTHS)
+
+
+def merged_lines(data: HybridSet, request: Request) -> Iterator[Line]:
+    """Table 10."""
+    yield merged_line(data, request)
+
+
+TABLES = {
+    "table-1": PaperTable(usual_lines),
+    "table-3": PaperTable(several_lines),
+    "table-6": PaperTable(overlapping_lines),
+    "table-9": PaperTable(depth_lines, ("payments-ad",), ()),
+    "table-10": PaperTable(merged_lines),
+    "table-12": PaperTable(share_lines, ("adult-20",), ("adult-20",)),
+}
+"""By the names of the benchmark's parts."""

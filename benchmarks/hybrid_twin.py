@@ -4,6 +4,9 @@ Nothing is encrypted or exchanged, so that accuracy over many seeds costs little
 claim of `tests/equal`, and `hybrid_gap` looks again on the sets that are measured.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +15,9 @@ from hedgerow.model.model import Model
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task, prepare
 from hedgerow.protocols.vertical.active import completed
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, JOINT, PASSIVE_ONLY
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, JOINT, PASSIVE_ONLY, levels_of
 from hedgerow.trees.boost import boost
+from hedgerow.trees.drawn_cuts import DrawnCuts
 from hedgerow.trees.local import LocalRows
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
@@ -31,11 +35,6 @@ class ScheduledRows(LocalRows):
     @property
     def _letter(self) -> str:
         return self.levels[self.depth] if self.levels else JOINT
-
-    @property
-    def subtracts(self) -> bool:  # type: ignore[override]  # a constant of one table's rows
-        """Where the same columns competed above."""
-        return not self.levels or (self.depth > 0 and self._letter == self.levels[self.depth - 1])
 
     def start_round(self, round_: int) -> None:
         """All rows are at the roots again."""
@@ -58,10 +57,20 @@ class ScheduledRows(LocalRows):
         return sums
 
 
-def train_by(table: Table, params: TreeParams, task: Task, levels: str, n_own: int) -> Model:
-    """Of the table's columns the first `n_own` are the active party's."""
+def train_by(
+    table: Table, params: TreeParams, task: Task, levels: str, n_own: int, drawn: Sequence[tuple[int, int]] = ()
+) -> Model:
+    """Of the table's columns the first `n_own` are the active party's.
+
+    With `drawn`, the columns of each group or party from the first to before the last, cuts at levels P are random.
+    """
     ready = prepare(table, params, task)
     rows = ScheduledRows(ready.rows, levels, n_own)
     growth = growth_of(ready.fixed.grid, ready.params, ready.fixed.scales, task.threads)
+    growth = replace(growth, levels=levels_of(levels))
+    if drawn:
+        depths, every = frozenset(i for i, letter in enumerate(levels) if letter == PASSIVE_ONLY), np.ones(len(drawn))
+        cuts = DrawnCuts(growth.grid, drawn, depths, params.random_state, lambda _: every.astype(np.bool_))
+        growth = replace(growth, given=cuts)
     done = boost(rows, growth, ready.params, ready.fixed.scales, task.loss.n_trees, ready.stopping)
     return ready.model(done, ready.columns)

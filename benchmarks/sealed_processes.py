@@ -46,6 +46,7 @@ class Running:
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._commands: list[tuple[str, subprocess.Popen[bytes]]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -59,12 +60,20 @@ class Running:
         """One more."""
         self._processes.append(process)
 
+    def ended(self, within: float) -> None:
+        """Wait until all commands are done; none may fail."""
+        end = time.monotonic() + within
+        for words, process in self._commands:
+            if process.wait(max(0.0, end - time.monotonic())):
+                raise RuntimeError(f"`hedgerow {words}` ended with {process.returncode}")
+
     def hedgerow(self, words: Sequence[str], out: Path, ready: str = "") -> int:
         """Start a command, wait until it has said so, and return the number of its process."""
         with out.open("wb") as file:
             command = [sys.executable, "-m", "hedgerow", *words]
             process = subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
         self.add(process)
+        self._commands.append((" ".join(words), process))
         end = time.monotonic() + READY_SECONDS
         while ready not in out.read_text():
             if process.poll() is not None or time.monotonic() > end:

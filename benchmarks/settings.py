@@ -20,7 +20,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """One run as the command line asked for it; `ours` names the learner in our seat, `sketch` a Cargo project."""
+    """One run as the command line asked for it.
+
+    `ours` names the learner in our seat, `sketch` a Cargo project, `keep` a folder for what is measured, seed by seed.
+    """
 
     settings: Settings = field(default_factory=Settings)
     sets: tuple[str, ...] = ()
@@ -28,3 +31,4 @@ class Request:
     ours: str = "hedgerow"
     peer: str = "xgboost"
     sketch: Path | None = None
+    keep: Path | None = None

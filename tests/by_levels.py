@@ -10,6 +10,7 @@ import federated
 from federated import pooled_model
 from hedgerow.model import train as training
 from hedgerow.protocols.vertical.active import completed
+from hedgerow.protocols.vertical.columns import levels_of
 from hedgerow.trees.drawn_cuts import DrawnCuts, GivenLevels
 from hedgerow.trees.local import LocalRows
 from hedgerow.trees.unit_subtrees import UnitSubtrees
@@ -51,16 +52,15 @@ def by_levels(table, params, levels, own, *goal, draws=None, valid=None, units=0
         unit_of = dealt.unit_of if units else None
         if draws is not None:
             kinds = [DrawnCuts(grid, draws, depths, params.random_state, lambda _: np.ones(len(draws), bool), unit_of)]
-        growth = replace(growth_of(grid, *rest), max_depth=len(levels), sampled=choosing < 1)
+        growth = growth_of(grid, *rest)
+        growth = replace(growth, max_depth=len(levels), levels=levels_of(levels), sampled=choosing < 1)
         if not units:
             return replace(growth, given=kinds[0]) if kinds else growth
         among = np.arange(grid.n_columns) != own - 1
         columns = replace(growth.columns, among=lambda _: among)
-        return replace(growth, given=GivenLevels((dealt, *kinds)), columns=columns)
+        return replace(growth, given=GivenLevels((dealt, *kinds)), columns=columns, dealing=own - 1)
 
-    same_above = property(lambda _: now["depth"] > 0 and levels[now["depth"]] == levels[now["depth"] - 1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalRows, "subtracts", same_above)
         for name, new in {"histograms": histograms, "divide": divide, "start_round": start_round}.items():
             patch.setattr(LocalRows, name, new)
         patch.setattr(training, "growth_of", planned)

@@ -1,6 +1,7 @@
 """The hybrid benchmark on a tiny network: what is measured is what a run would give, and figures beside figures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from benchmarks.rows import all_ok
 from benchmarks.settings import Request, Settings
 
 from benchmarks import hybrid_figures, hybrid_gap, hybrid_plots, hybrid_runs, hybrid_tables
-from hedgerow.agreement.options import Hybrid
+from hedgerow.agreement.options import Hybrid, NoPrivacy
 from hedgerow.data.hybrid_partition import HybridTables, merged
 from hedgerow.data.table import Table
+from hedgerow.run.file.hybrid_tables import joined
+from hedgerow.trees.grow import Grown
 
 REQUEST = Request(Settings(threads=1), ("adult-20",), quick=True)
 
@@ -58,6 +61,25 @@ def test_separate_subtrees_of_one_party_are_the_schedule_over_its_table(tiny):
     assert np.allclose(trial.separate_scores(), trial.by_scores("AAPP"), atol=1e-5)
 
 
+def of_a_run(trial):
+    """Scores of the test rows by a run with separate subtrees."""
+    method = Hybrid(NoPrivacy(i_accept_disclosure=True), active="active", align="given", levels="AAPP", separate=True)
+    model, test = trial.federated(method), trial.pair.test
+    units = [(name,) for name in test.passive]
+    table = joined({"active": test.active, **test.passive}, "active", units=units)
+    return model.scores(table.aligned(model.columns))[:, 0]
+
+
+def test_a_run_with_separate_subtrees_gives_the_scores_that_are_measured(tiny, monkeypatch):
+    """The sabotage: a leaf without rows has the value of a node that deals rows, with some other parties' rows."""
+    made = tiny.pair(0, parties=7)
+    trial = Trial.of(tiny, Pair(first_rows(made.train, 200), made.test), REQUEST)
+    assert np.allclose(of_a_run(trial), trial.separate_scores(), atol=1e-5)
+    honest = Grown.sums_above
+    monkeypatch.setattr(Grown, "sums_above", lambda self, sums, _dealing: honest(self, sums))
+    assert not np.allclose(of_a_run(trial), trial.separate_scores(), atol=1e-5)
+
+
 def test_rows_that_no_party_holds_keep_the_value_of_their_leaf(tiny):
     made = tiny.pair(0)
     none = [HybridTables(some.active, {name: own.take([]) for name, own in some.passive.items()}) for some in made]
@@ -95,6 +117,34 @@ def test_every_table_has_ours_and_theirs_and_pictures_are_drawn(tmp_path):
     pictures = hybrid_plots.draw(json.loads(json.dumps([row.as_json() for row in rows])), tmp_path)
     assert [path.name for path in pictures] == ["hybrid-parties.png", "hybrid-skew.png"]
     assert all(path.stat().st_size > 5000 for path in pictures)
+
+
+def test_random_cuts_are_those_of_a_run(tiny):
+    pair = Pair(*(first_rows(some, 600) for some in tiny.pair(0)))
+    trial = Trial.of(tiny, pair, REQUEST)
+    method = Hybrid(
+        NoPrivacy(i_accept_disclosure=True), active="active", align="given", shared=True, passive_cuts="random"
+    )
+    whole, n_own = trial.pooled_tables[0], pair.train.active.n_columns
+    found = hybrid_runs.train_by(whole, trial.params, trial.task, "AAPP", n_own, ((n_own, whole.n_columns),))
+    assert trial.federated(method.scheduled(4)).forest == found.forest
+    assert 0.5 < trial.random() < 1
+
+
+def test_what_is_kept_is_not_measured_again(tmp_path):
+    request, measured = replace(REQUEST, keep=tmp_path / "kept"), []
+
+    def measure(seed):
+        measured.append(seed)
+        if len(measured) == 2:
+            raise KeyboardInterrupt
+        return {"shared": float(seed)}
+
+    whole = replace(request, quick=False)
+    with pytest.raises(KeyboardInterrupt):
+        hybrid_tables.mean_of("table 3", "a set", whole, measure)
+    assert hybrid_tables.mean_of("table 3", "a set", whole, measure) == {"shared": 1.0}
+    assert measured == [0, 1, 1, 2], "the first seed is taken from the folder"
 
 
 def test_scores_of_shared_columns_do_not_depend_on_how_many_parties_there_are(tiny):

@@ -148,6 +148,24 @@ def test_sums_are_right_up_to_the_largest_bound_and_refused_beyond(sides, channe
         sides.public.read_rows(sides.secret.seal_rows(ones, plan).encode(), with_bound(plan, limit + 1))
 
 
+def test_sums_that_are_never_negative_are_right_from_none_to_the_largest(sides):
+    plan = RowsPlan(rows=3, bounds=(100, 90), groups=2, positive=(False, True))
+    selection = Selection(np.zeros((1, 3), np.uint8), np.array([2]))
+    for row in ((100, 90), (-100, 90), (100, 0), (-100, 0), (0, 1)):
+        values = np.array([row] * 3, np.int64)
+        opened = sides.opened(sides.public.group_sums(sides.sent(values, plan), selection, one_node(3)))
+        assert opened.tolist() == [[[3 * row[0], 3 * row[1]], [0, 0]]]
+    for key in (sides.secret, sides.public):
+        with pytest.raises(ParameterError, match="negative where the plan has none; nothing was sealed"):
+            key.seal_rows(np.array([[5, 5], [5, -1], [5, 5]], np.int64), plan)
+
+
+def test_a_plan_says_what_is_never_negative_of_every_channel_and_of_one_part():
+    for told, parts in (((True,), 1), ((True, True), 2)):
+        with pytest.raises(ParameterError, match="says of each channel whether rows are negative"):
+            RowsPlan(rows=3, bounds=(1, 1), groups=1, positive=told, parts=parts)
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_an_integer_beyond_its_bound_is_refused_before_anything_is_sealed(sides, sign):
     plan, slots = RowsPlan(rows=4, bounds=(7, 9), groups=1), SlotsPlan(rows=4, entries=2, bound=9)

@@ -88,7 +88,9 @@ def largest_noise(plan: SlotsPlan, layout: RowsLayout, public: bool) -> float:
     """Of all parts of a sum together, counted anew: errors, what is rounded, the flood, the filling."""
     entries = plan.width * plan.parts
     sealed = entries * (8193 * 21 if public else 21)
-    zero, switched, dropped = 2 * 8193 * 21, (2**layout.merges - 1) * 4 * 4096 * 2**27 * 21, 2049 * DROPPED
+    zero, dropped, rounded_once = 2 * 8193 * 21, 2049 * DROPPED, 2050 * PRIMES[3]
+    switched = (2**layout.merges - 1) * (3 * 4096 * 2**27 * 21 + rounded_once) + 2**layout.merges * rounded_once
+    switched *= layout.merges > 0
     rounded = (entries + 1) / 2
     own = sealed + zero + switched + dropped + rounded + 1.5 * 2**layout.flood_bits + layout.filling // 2
     return own * plan.parts

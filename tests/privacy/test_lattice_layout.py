@@ -62,7 +62,9 @@ def plans(draw: st.DrawFn) -> RowsPlan:
         summand=st.integers(0, 1000),
         parts=st.integers(1, 4),
     )
-    return draw(sizes)
+    plan = draw(sizes)
+    some = st.lists(st.booleans(), min_size=len(bounds), max_size=len(bounds)).map(tuple)
+    return replace(plan, positive=draw(some)) if plan.parts == 1 else plan
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,9 +81,9 @@ def test_every_layout_hides_the_run_and_has_room_for_the_largest_sum(
     assert layout.distance(plan, ones, plan.parts, public) <= 2.0**-DISTANCE_BITS
     noise = bounds.noise_without_flood(ones * plan.parts, public, layout.merges, plan.run_sums)
     assert plan.parts * (noise + 1.5 * 2**layout.flood_bits) < layout.scale / 2
-    assert layout.scale << layout.bits <= bounds.Q
-    widths = [width for lane in layout.packing for width in lane]
-    assert all(2 * most < 2**width for most, width in zip(plan.most, widths, strict=True))
+    assert layout.scale * layout.values <= bounds.Q
+    channels = [channel for lane in layout.packing for channel in lane]
+    assert channels == list(zip(plan.least, plan.most, strict=True))
     factor, shift = layout.opener
     assert factor < 2**64
     assert abs(factor * layout.scale - (bounds.DROPPED << shift)) <= layout.scale
@@ -104,10 +106,18 @@ def test_channels_share_a_plaintext_only_where_the_run_stays_hidden() -> None:
     assert rows_layout(replace(deep, run_sums=2**62), None, False).lanes == 2
 
 
+def test_what_is_never_negative_leaves_room_for_a_larger_node_in_one_plaintext() -> None:
+    """Gradients and hessians of a node of 20,000 rows, opened in a run of 50 trees."""
+    plan = RowsPlan(rows=44_000, bounds=(128, 128), groups=62, columns=2, nodes=16, most_rows=20_000, run_sums=793_600)
+    known = replace(plan, positive=(False, True))
+    assert rows_layout(known, 100.0, False).lanes == 1 < rows_layout(plan, 100.0, False).lanes
+    assert rows_layout(known, 100.0, False).values == (2 * 128 * 20_000 + 1) * (128 * 20_000 + 1)
+
+
 def test_vectors_of_nodes_with_fewer_rows_share_a_plaintext_with_their_neighbour() -> None:
     """As with hidden rows: the i-th largest node has at most 1 / i of the rows that the first has."""
     filled = tuple(11250 // (i // 2 + 1) for i in range(12))
-    plan = RowsPlan(rows=22500, bounds=(128,) * 12, groups=372, columns=12, run_sums=10**6)
+    plan = RowsPlan(rows=22500, bounds=(200,) * 12, groups=372, columns=12, run_sums=10**6)
     assert rows_layout(plan, None, False).lanes == 12
     packing = rows_layout(replace(plan, filled=filled), None, False).packing
     assert [len(lane) for lane in packing] == [1, 1, 2, 2, 2, 2, 2]
@@ -123,6 +133,6 @@ def test_a_slow_link_gets_fewer_bytes_for_more_work() -> None:
 
 
 def test_ones_are_counted_for_the_columns_that_meet_in_a_result() -> None:
-    layout = RowsLayout(512, 0, ((30,),), 70)
+    layout = RowsLayout(512, 0, (((-(2**29), 2**29),),), 70)
     assert layout.ones(100, 3) == 300
     assert layout.ones(100, 200) == layout.ones(100, 0) == 800

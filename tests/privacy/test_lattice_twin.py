@@ -242,17 +242,17 @@ def test_returned_sums_open_with_the_twin(key: LatticeSecretKey, secret: twin.Po
     assert opened == WANTED
 
 
-def test_switching_keys_hold_the_turned_secret_one_digit_a_prime() -> None:
+def test_switching_keys_hold_the_turned_secret_times_the_last_prime_one_digit_for_each_other() -> None:
     key = Lattice(link_mbit=100).new_key(2)
     secret, q = secret_of(key), RING.modulus
     rows = key.public._rows
     step = rows.steps[0]
-    switch = rows.switch.reshape(len(rows.steps), 4, 4, 2, 4096)[0]
+    switch = rows.switch.reshape(len(rows.steps), 4, 3, 2, 4096)[0]
     turned = twin.turned(secret, 1 + 2 * 4096 // step)
-    for digit in (0, 3):
+    for digit in (0, 2):
         pair = twin.Pair(*(twin.restored(switch[:, digit, half], RING) for half in (0, 1)), RING)
-        rest = q // RING.primes[digit]
-        weight = rest * pow(rest, -1, RING.primes[digit])
+        rest = q // RING.primes[digit] // RING.primes[3]
+        weight = rest * pow(rest, -1, RING.primes[digit]) * RING.primes[3]
         held = [twin.centred(x - weight * y, q) for x, y in zip(twin.phase(pair, secret), turned, strict=True)]
         assert max(map(abs, held)) <= 21
 

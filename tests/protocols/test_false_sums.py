@@ -202,11 +202,11 @@ def test_the_same_party_reads_labels_in_every_tree_if_it_is_believed(way, monkey
 # Liars of one kind each: the run would end well without just the check that catches them
 
 
-def federation(**params):
+def federation(levels="", **params):
     table = Table.of(values(300)[0], labels("two", values(300)[1]))
     parties = partition.columns(table, share=[[4], [3], [0, 1, 2]])
     params = params_of(**{"n_estimators": 2, "max_depth": 2, **params})
-    return Federation(parties, params, method="vertical", protection="plain", active="party1")
+    return Federation(parties, params, method="vertical", protection="plain", active="party1", levels=levels)
 
 
 def lying(monkeypatch, fed, party, lie):
@@ -247,10 +247,18 @@ def elsewhere(rows, request, opened):
         opened[0, behind, 1] += 1
 
 
+def otherwise(rows, request, opened):
+    """Asked about a node that nothing improved a second time, it has a unit of a hessian in the next bin."""
+    if request.level == 1:
+        opened[0, 0, 1] -= 1
+        opened[0, 1, 1] += 1
+
+
 LIES = {
     "at the cut": (other_rows, "_check_cut", {"max_depth": 1}, "gave sums of a cut"),
     "in bins": (impossible, "_check_bins", {}, IN_BINS),
     "in children": (elsewhere, "_check_children", {}, IN_CHILDREN),
+    "asked again": (otherwise, "_check_again", {"levels": "PJ", "gamma": 1e3}, "gave other sums of a node"),
 }
 
 

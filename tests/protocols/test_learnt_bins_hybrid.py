@@ -1,6 +1,7 @@
 """What the active party notes of the bins of parties that have some of the rows; `test_learnt_bins` has the rest."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,12 +41,12 @@ def test_of_a_party_with_all_rows_it_is_what_a_vertical_run_tells(levels):
     assert max(column.sides for column in linked.told()) > 0.1
 
 
-def gaps(shared):
+def gaps(shared, levels="AJJJJ", params=DEEP):
     """A federation with rows that banks lack, and what was noted in it."""
     if shared:
         split, _ = banks_of(n=600, n_accounts=200, covered=0.7)
-        return noted(hybrid(split, DEEP, levels="AJJJJ", shared=True))
-    return noted(hybrid(network(n=600)[0], DEEP, levels="AJJJJ"))
+        return noted(hybrid(split, params, levels=levels, shared=True))
+    return noted(hybrid(network(n=600)[0], params, levels=levels))
 
 
 def true_bins(fed, learnt):
@@ -64,9 +65,12 @@ def true_bins(fed, learnt):
     return out
 
 
+@pytest.mark.parametrize("levels", ["AJJJJ", "PAAJP"])
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_true_bin_of_a_row_that_a_party_has_is_never_ruled_out(shared):
-    fed, learnt = gaps(shared)
+def test_the_true_bin_of_a_row_that_a_party_has_is_never_ruled_out(shared, levels):
+    """Also where some nodes wait for levels of other columns, and are asked about again."""
+    waits = replace(DEEP, gamma=4.0) if levels == "PAAJP" else DEEP
+    fed, learnt = gaps(shared, levels, waits)
     parties = [owner for owner, (_, n) in enumerate(learnt.owners) for _ in range(n)]
     for (rows, bins), a, owner in zip(true_bins(fed, learnt), learnt.starts, parties, strict=True):
         assert len(rows) > 50

@@ -23,7 +23,7 @@ from hedgerow.report.page.result import result
 from hedgerow.run.folder.kept_run import read_run
 from hedgerow.run.folder.phases import PHASE_OF, phases
 
-IN_ANY_PHASE = {"Done", "MaskedSums", "PlainSums"}
+IN_ANY_PHASE = {"Done", "MaskedSums", "PlainSums", "NoisedSums"}
 ALWAYS = {"result", "columns", "trees", "seen", "privacy", "traffic", "warnings", "lacking", "again"}
 
 
@@ -153,6 +153,18 @@ def test_what_is_promised_of_differential_privacy_is_printed_whatever_it_says(ru
     said = Page(tag("section", *privacy(subject(tmp_path / "run")).parts, id="privacy")).sections["privacy"]
     assert "Differential privacyNobody <b> can tell.epsilon2.5delta1e-06ofone rowspent: trees <i>2releases" in said
     assert "whattimessums3The promise is of what the run released." in said
+    assert "No differential privacy" not in said
+
+
+def test_epsilon_that_was_asked_for_and_is_not_promised_is_not_counted_on(runs, tmp_path):
+    shutil.copytree(runs["horizontal"], tmp_path / "run")
+    kept = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    plan = json.loads(kept["plan"])
+    plan["method"]["dp"] = {"epsilon": 3.25}
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({**kept, "plan": json.dumps(plan)}))
+    said = "".join(privacy(subject(tmp_path / "run")).parts)
+    assert "3.25" in said
+    assert "do not count on any epsilon" in said
     assert "No differential privacy" not in said
 
 

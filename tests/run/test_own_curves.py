@@ -92,6 +92,7 @@ def test_a_passive_party_has_its_own_cuts_and_no_curves(vertical):
     assert "passive party has its own cuts and nothing else" in "".join(found["columns"].parts)
     assert found["traffic"].parts
     assert found["seen"].parts
+    assert read_run(vertical.folder / "bob").rounds == 4, "by the messages that it was told"
 
 
 def test_the_active_partys_page_has_curves_and_names_of_its_own_columns_alone(vertical):
@@ -114,4 +115,5 @@ def test_a_party_of_a_horizontal_run_keeps_curves_of_its_own_rows_and_the_coordi
     assert told.rows == "own validation"
     assert len(kept(tmp_path / "bob")["training"]) == 5
     assert told.n_rows < 150
+    assert read_run(tmp_path / "bob").rounds == 5
     assert sections(tmp_path / "bob")["result"].parts

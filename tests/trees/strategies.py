@@ -96,14 +96,16 @@ class Placed:
 
 
 def placed(rng, n_trees, n_rows, n_nodes):
-    """Nodes that hold parts of the rows without overlap, numbered at random, with room for their children."""
+    """Nodes that hold parts of the rows without overlap, numbered and named at random, with room for their children."""
     orders = np.stack([rng.permutation(n_rows) for _ in range(n_trees)]).astype(np.uint32)
     edges = np.sort(rng.integers(0, n_rows + 1, (n_trees, n_nodes + 1)), axis=1)
     numbers = np.stack([rng.permutation(n_nodes) for _ in range(n_trees)])
     trees = np.repeat(np.arange(n_trees), n_nodes)
     spans = np.full((n_trees, 3 * n_nodes, 2), -1)
     spans[trees, numbers.ravel()] = np.stack([edges[:, :-1], edges[:, 1:]], axis=-1).reshape(-1, 2)
-    return Placed(orders, spans, (trees, numbers.ravel()), n_nodes + 2 * numbers.ravel())
+    named = rng.permutation(len(trees))
+    trees, nodes = trees[named], numbers.ravel()[named]
+    return Placed(orders, spans, (trees, nodes), n_nodes + 2 * nodes)
 
 
 def one_node(n_rows):

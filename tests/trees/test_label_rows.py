@@ -54,7 +54,7 @@ def noised(ready, noise=lambda planned, n: np.zeros(n, np.int64), mu=1.0):
 def grown(ready, rows, schedule=None):
     least = schedule.least_side if schedule is not None else 0
     params = replace(PARAMS, min_child_weight=max(least, 0.01))
-    growth = growth_of(ready.fixed.grid, params, ready.fixed.scales, 1)
+    growth = replace(growth_of(ready.fixed.grid, params, ready.fixed.scales, 1), subtracts=rows is ready.rows)
     return boost(rows, growth, params, ready.fixed.scales, ready.task.loss.n_trees).forest
 
 

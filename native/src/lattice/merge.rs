@@ -5,6 +5,10 @@
 //! multiples of M and twice b between them. What t leaves under the key t(s) is brought back to s by a switching key:
 //! one digit a prime, the residue itself, because the number that is 1 modulo one prime and 0 modulo the others is all
 //! that the digit has to be multiplied by.
+//!
+//! The last prime is dropped before anything is merged: results have room for that, and a digit less is to be switched.
+//! Switching keys are modulo that prime, too, and hold t(s) times it: dropping it once more from what a switch adds
+//! leaves 1 / 2^26 of the noise.
 
 use super::pack::{pack, unpack};
 use super::products::AT_ONCE;
@@ -14,12 +18,14 @@ use super::seal::{N, PACKED, PRIMES, add_residues, lift_small, take_products};
 use crate::math::portable::dispatched;
 use crate::math::threads;
 
+/// Primes of results that are merged: all but the last.
+const DIGITS: usize = PRIMES - 1;
 /// Words of one switching key: primes x digits x 2 x n.
-pub const SWITCH: usize = PRIMES * PRIMES * 2 * N;
+pub const SWITCH: usize = PRIMES * DIGITS * 2 * N;
 /// Bytes of one, packed, without its seeded halves.
-pub const SWITCH_PACKED: usize = PRIMES * PRIMES * PACKED;
+pub const SWITCH_PACKED: usize = DIGITS * PRIMES * PACKED;
 
-const _: () = assert!(PRIMES <= AT_ONCE);
+const _: () = assert!(DIGITS <= AT_ONCE);
 
 /// For each coefficient of t(f) which one of f it is, the highest bit set where it changes its sign.
 pub fn turning(step: usize) -> Vec<u32> {
@@ -48,8 +54,9 @@ pub fn switch_halves(secret: &[u32], seed: &Seed, steps: &[usize], n_threads: us
     let own_seed = system_seed();
     let mut packed = vec![0; steps.len() * SWITCH_PACKED];
     let items = packed.chunks_mut(PRIMES * PACKED).enumerate().collect();
+    let last = Ring::of_4096().primes[DIGITS].p;
     threads::for_each(n_threads, items, |(number, packed): (usize, &mut [u8])| {
-        let (step, digit) = (steps[number / PRIMES], number % PRIMES);
+        let (step, digit) = (steps[number / DIGITS], number % DIGITS);
         let mut errors = [0; N];
         Stream::new(&own_seed, Use::Secret, number as u64).errors(&mut errors);
         let mut expander = Stream::new(seed, Use::SwitchKey, stream_number(step, digit));
@@ -59,7 +66,10 @@ pub fn switch_halves(secret: &[u32], seed: &Seed, steps: &[usize], n_threads: us
             expander.uniform(prime, &mut a);
             lift_small(&mut x, &errors, prime.p);
             if l == digit {
-                add_residues(&mut x, &turned_secret(prime, secret, step), prime.p, false);
+                let mut turned = turned_secret(prime, secret, step);
+                let times = Factor::new(prime.reduce(u64::from(last)), prime.p);
+                turned.iter_mut().for_each(|s| *s = times.times(*s, prime.p));
+                add_residues(&mut x, &turned, prime.p, false);
             }
             prime.transform(&mut x);
             take_products(&mut x, &a, secret, prime.p);
@@ -85,7 +95,7 @@ pub fn read_switch(packed: &[u8], seed: &Seed, steps: &[usize], n_threads: usize
             let mut expander = Stream::new(seed, Use::SwitchKey, stream_number(step, digit));
             let primes = Ring::of_4096().primes.iter().zip(packed.chunks(PACKED)).enumerate();
             primes.fold(true, |fits, (l, (prime, packed))| {
-                let at = 2 * N * (l * PRIMES + digit);
+                let at = 2 * N * (l * DIGITS + digit);
                 let (first, second) = key[at..at + 2 * N].split_at_mut(N);
                 expander.uniform(prime, second);
                 unpack(packed, prime.p, first) && fits
@@ -95,7 +105,8 @@ pub fn read_switch(packed: &[u8], seed: &Seed, steps: &[usize], n_threads: usize
     threads::map(n_threads, items, read).into_iter().all(|fits| fits).then_some(keys)
 }
 
-/// A result: of each prime the coefficients of c0 that may be wanted, at multiples of a step, and all of c1.
+/// A result: of each prime the coefficients of c0 that may be wanted, at multiples of a step, and all of c1. Those of the
+/// last prime mean nothing any more once results are merged.
 #[derive(Clone, Default)]
 pub struct Part {
     pub c0: [Vec<u32>; PRIMES],
@@ -117,51 +128,76 @@ dispatched! {
     }
 }
 
+impl Part {
+    /// Without the last prime.
+    pub fn drop_last(&mut self) {
+        drop_last(&mut self.c0, PRIMES - 1);
+        drop_last(&mut self.c1, PRIMES - 1);
+    }
+}
+
 /// Room for merging, to be used again.
 pub struct Bench {
     difference: Vec<u32>,
     digits: Vec<u32>,
     lazy: Vec<u32>,
     sums: Vec<u32>,
+    last: Vec<u32>,
 }
 
 impl Default for Bench {
     fn default() -> Self {
-        let [difference, digits, lazy, sums] = [1, PRIMES, PRIMES, 2].map(|k| vec![0; k * N]);
-        Self { difference, digits, lazy, sums }
+        let [difference, digits, lazy, sums, last] = [1, DIGITS, DIGITS, 2, 1].map(|k| vec![0; k * N]);
+        Self { difference, digits, lazy, sums, last }
     }
 }
 
 /// Merges b into a: wanted coefficients at multiples of `step` before, of half the step after. Without b, a alone.
 pub fn merge(a: &mut Part, b: Option<&Part>, step: usize, table: &[u32], key: &[u32], bench: &mut Bench) {
-    let primes = &Ring::of_4096().primes;
-    for (l, (prime, digit)) in primes.iter().zip(bench.digits.chunks_mut(N)).enumerate() {
+    let ring = Ring::of_4096();
+    for (l, digit) in bench.digits.chunks_mut(N).enumerate() {
+        let p = ring.primes[l].p;
         match b {
             Some(b) => {
-                cross(&mut a.c1[l], &b.c1[l], &mut bench.difference, step / 2, prime.p);
-                turn(digit, &bench.difference, table, prime.p);
+                cross(&mut a.c1[l], &b.c1[l], &mut bench.difference, step / 2, p);
+                turn(digit, &bench.difference, table, p);
             }
-            None => turn(digit, &a.c1[l], table, prime.p),
+            None => turn(digit, &a.c1[l], table, p),
         }
     }
-    for (l, prime) in primes.iter().enumerate() {
-        for (digit, lazy) in bench.digits.chunks(N).zip(bench.lazy.chunks_mut(N)) {
-            prime.transform_to(digit, lazy);
-        }
-        let pairs: Vec<&[u32]> = key[SWITCH / PRIMES * l..SWITCH / PRIMES * (l + 1)].chunks(2 * N).collect();
-        bench.sums.fill(0);
-        prime.accumulate(&mut bench.sums, &bench.lazy, &pairs);
-        let (first, second) = bench.sums.split_at_mut(N);
-        let scale = prime.accumulated_scale(1);
-        prime.restore_times(second, scale);
+    // The last prime first: it is dropped from what is switched modulo the others.
+    let last_c0 = switch(DIGITS, step / 2, key, bench);
+    bench.last.copy_from_slice(&bench.sums[N..]);
+    for l in 0..DIGITS {
+        let (prime, top, inverse) = (&ring.primes[l], ring.primes[DIGITS].p, ring.inverse(l, DIGITS));
+        let mut c0 = switch(l, step / 2, key, bench);
+        let second = &mut bench.sums[N..];
+        drop_prime(second, &bench.last, prime.p, top, inverse);
         add_residues(&mut a.c1[l], second, prime.p, false);
-        let mut c0 = prime.restore_some(first, step / 2, scale);
+        drop_prime(&mut c0, &last_c0, prime.p, top, inverse);
         for (i, c) in c0.iter_mut().enumerate() {
             let from = if i % 2 == 0 { a.c0[l][i / 2] } else { b.map_or(0, |b| b.c0[l][i / 2]) };
             *c = prime.reduce(u64::from(*c) + 2 * u64::from(from));
         }
         a.c0[l] = c0;
     }
+}
+
+/// The digits times a switching key, modulo one prime: all of c1 in the second half of `sums`, of c0 what may be wanted.
+fn switch(l: usize, step: usize, key: &[u32], bench: &mut Bench) -> Vec<u32> {
+    let prime = &Ring::of_4096().primes[l];
+    for (digit, lazy) in bench.digits.chunks(N).zip(bench.lazy.chunks_mut(N)) {
+        prime.transform_to(digit, lazy);
+    }
+    let mut pairs = [&[][..]; DIGITS];
+    let own = key[SWITCH / PRIMES * l..SWITCH / PRIMES * (l + 1)].chunks(2 * N);
+    pairs.iter_mut().zip(own).for_each(|(pair, own)| *pair = own);
+    bench.sums.fill(0);
+    prime.accumulate(&mut bench.sums, &bench.lazy, &pairs);
+    let (first, second) = bench.sums.split_at_mut(N);
+    let scale = prime.accumulated_scale(1);
+    prime.restore_times(second, scale);
+    prime.restore_some(first, step, scale)
 }
 
 dispatched! {
@@ -175,13 +211,11 @@ dispatched! {
     }
 }
 
-/// Leaves in the first two primes' residues those of x / (the last two primes), rounded.
-pub fn drop_two(residues: &mut [Vec<u32>; PRIMES]) {
+/// Leaves in the residues of the primes before `last` those of x / that prime, rounded.
+pub fn drop_last(residues: &mut [Vec<u32>; PRIMES], last: usize) {
     let ring = Ring::of_4096();
-    for top in [3, 2] {
-        let (rest, last) = residues.split_at_mut(top);
-        for (l, x) in rest.iter_mut().enumerate() {
-            drop_prime(x, &last[0], ring.primes[l].p, ring.primes[top].p, ring.inverse(l, top));
-        }
+    let (rest, dropped) = residues.split_at_mut(last);
+    for (l, x) in rest.iter_mut().enumerate() {
+        drop_prime(x, &dropped[0], ring.primes[l].p, ring.primes[last].p, ring.inverse(l, last));
     }
 }

@@ -14,7 +14,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::merge::{Bench, Part, SWITCH, drop_two, merge, turning};
+use super::merge::{Bench, Part, SWITCH, drop_last, merge, turning};
 use super::pack::{pack, packed_len, unpack};
 use super::products::AT_ONCE;
 use super::random::{Seed, Stream, Use, system_seed};
@@ -346,6 +346,9 @@ impl<'a> Job<'a> {
             let mut parts = std::mem::take(&mut scratch.parts);
             parts.resize_with(parts.len().max(range.len()), Part::default);
             self.sanitise(range.clone(), &mut parts[..range.len()], scratch);
+            if self.layout.merges > 0 {
+                parts[..range.len()].iter_mut().for_each(Part::drop_last);
+            }
             for (number, parts) in numbers.zip(parts[..range.len()].chunks_mut(bundle)) {
                 for i in 0..self.layout.merges.min(EARLY) {
                     for pair in parts.chunks_mut(2 << i) {
@@ -376,6 +379,9 @@ impl<'a> Job<'a> {
 
     fn write(&self, number: usize, part: &mut Part, out: &mut [u8]) {
         let wanted = self.layout.wanted(number, self.nodes.len(), self.groups.len());
+        if self.layout.merges == 0 {
+            part.drop_last();
+        }
         write_return(part, wanted.iter().map(|(at, _)| *at as usize), out);
     }
 
@@ -542,14 +548,14 @@ dispatched! {
     }
 }
 
-/// Two primes dropped, c1 whole and the wanted coefficients of c0 packed.
+/// From a result without the last prime one more dropped, c1 whole and the wanted coefficients of c0 packed.
 fn write_return(part: &mut Part, wanted: impl ExactSizeIterator<Item = usize> + Clone, out: &mut [u8]) {
     let few = packed_len(wanted.len());
-    for c0 in &mut part.c0 {
+    for c0 in &mut part.c0[..PRIMES - 1] {
         *c0 = wanted.clone().map(|at| c0[at]).collect();
     }
-    drop_two(&mut part.c0);
-    drop_two(&mut part.c1);
+    drop_last(&mut part.c0, 2);
+    drop_last(&mut part.c1, 2);
     for l in 0..2 {
         pack(&part.c1[l], &mut out[PACKED * l..PACKED * (l + 1)]);
         pack(&part.c0[l], &mut out[2 * PACKED + few * l..2 * PACKED + few * (l + 1)]);

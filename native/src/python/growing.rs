@@ -322,7 +322,7 @@ fn divide_by_sides<'py>(
     let (children, left) = (flat!(children), flat!(left));
     ensure(children.len() == nodes.len(), "one child a node is needed")?;
     ensure(children.iter().all(|&c| c >= 0 && (c as usize) + 1 < shape[1]), "no room for a child's span")?;
-    ensure(divide::in_order(&spans), "spans must come in order and not overlap")?;
+    ensure(divide::apart(&spans), "spans must not overlap")?;
     let rows: usize = spans.iter().map(|s| s.end - s.begin).sum();
     ensure(left.len() == rows, "one side a row is needed")?;
     let orders: Vec<&mut [u32]> = match width {

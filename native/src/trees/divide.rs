@@ -18,7 +18,7 @@ pub struct Division {
     pub left_bins: BinSet,
 }
 
-/// Rows of one table to be divided. The spans come in the order of trees and rows and do not overlap.
+/// Rows of one table to be divided. The spans do not overlap.
 pub struct Table<'a> {
     pub matrix: Matrix<'a>,
     pub orders: Vec<&'a mut [u32]>,
@@ -33,7 +33,7 @@ pub fn divide(tables: Vec<Table>, n_threads: usize) -> Vec<i64> {
     // Pieces are parted where they lie; then the pieces of one division are put together.
     let mut slices = Vec::new();
     for Table { matrix, orders, divisions } in tables {
-        let own = own_slices(orders, &divisions);
+        let own = own_slices(orders, &divisions.iter().map(|d| d.span).collect::<Vec<_>>());
         slices.extend(divisions.into_iter().zip(own).map(|(division, rows)| (matrix, division, rows)));
     }
     let mut jobs = Vec::new();
@@ -156,8 +156,8 @@ fn divisions_of(matrix: &Matrix, spans: &[Span], cuts: &Cuts, nodes: usize) -> R
     if !column.iter().all(|&c| (0..matrix.n_columns() as i32).contains(&c)) {
         return Err("no such column");
     }
-    if !in_order(spans) {
-        return Err("spans must come in order and not overlap");
+    if !apart(spans) {
+        return Err("spans must not overlap");
     }
     let one = |((&span, &column), &left_bins)| Division { span, column: column as usize, left_bins };
     Ok(spans.iter().zip(*column).zip(*left_bins).map(one).collect())
@@ -177,24 +177,33 @@ fn put_together(rows: &mut [u32], piece: usize, lefts: &[usize], n_threads: usiz
     threads::for_each(n_threads, back, |(to, from): (&mut [u32], &[u32])| to.copy_from_slice(from));
 }
 
-/// The rows of each division, cut out of the orders.
-fn own_slices<'a>(orders: Vec<&'a mut [u32]>, divisions: &[Division]) -> Vec<&'a mut [u32]> {
-    let mut out = Vec::with_capacity(divisions.len());
-    let mut rest = divisions.iter().peekable();
+/// The rows of each span, cut out of the orders.
+fn own_slices<'a>(orders: Vec<&'a mut [u32]>, spans: &[Span]) -> Vec<&'a mut [u32]> {
+    let mut out: Vec<&mut [u32]> = spans.iter().map(|_| Default::default()).collect();
+    let mut rest = by_place(spans).into_iter().peekable();
     for (tree, mut order) in orders.into_iter().enumerate() {
         let mut at = 0;
-        while let Some(d) = rest.next_if(|d| d.span.tree == tree) {
-            let _before = order.split_off_mut(..d.span.begin - at);
-            out.push(order.split_off_mut(..d.span.end - d.span.begin).expect("checked by the caller"));
-            at = d.span.end;
+        while let Some(i) = rest.next_if(|&i| spans[i].tree == tree) {
+            let Span { begin, end, .. } = spans[i];
+            let _before = order.split_off_mut(..begin - at);
+            out[i] = order.split_off_mut(..end - begin).expect("checked by the caller");
+            at = end;
         }
     }
     out
 }
 
-/// Whether the spans come in the order of trees and rows and do not overlap.
-pub fn in_order(spans: &[Span]) -> bool {
-    spans.is_sorted_by(|a, b| a.tree < b.tree || (a.tree == b.tree && a.end <= b.begin))
+/// The numbers of the spans in the order of trees and rows.
+fn by_place(spans: &[Span]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..spans.len()).collect();
+    numbers.sort_by_key(|&i| (spans[i].tree, spans[i].begin, spans[i].end));
+    numbers
+}
+
+/// Whether no two of the spans overlap.
+pub fn apart(spans: &[Span]) -> bool {
+    let before = |a: &Span, b: &Span| a.tree < b.tree || (a.tree == b.tree && a.end <= b.begin);
+    by_place(spans).is_sorted_by(|&a, &b| before(&spans[a], &spans[b]))
 }
 
 thread_local! {
@@ -236,14 +245,12 @@ pub fn sides(matrix: &Matrix, orders: &[&[u32]], divisions: &[Division], n_threa
     parts.concat()
 }
 
-/// Divides every span in place by given sides, one a row in the order of the rows; returns how many went left. The spans
-/// come in the order of trees and rows and do not overlap.
+/// Divides every span in place by given sides, one a row, span after span; returns how many went left. The spans do not
+/// overlap.
 pub fn divide_by(orders: Vec<&mut [u32]>, spans: &[Span], left: &[bool], n_threads: usize) -> Vec<i64> {
-    let divisions: Vec<Division> =
-        spans.iter().map(|&span| Division { span, column: 0, left_bins: Default::default() }).collect();
     let mut jobs = Vec::with_capacity(spans.len());
     let mut rest = left;
-    for rows in own_slices(orders, &divisions) {
+    for rows in own_slices(orders, spans) {
         let (own, others) = rest.split_at(rows.len());
         jobs.push((rows, own));
         rest = others;

@@ -68,6 +68,8 @@ class RowsPlan:
     rows are sealed for one of them may differ."""
     merging: tuple[int, ...] | None = None
     """Distances of sums at which the key can merge results, by `Cipher.merging`; None: all that there are."""
+    positive: tuple[bool, ...] = ()
+    """For each channel whether no row of it is negative; none named: rows may be. Sums then take less room."""
 
     def __post_init__(self) -> None:
         ensure(not (self.by_holder and self.parts > 1), "What the key holder alone seals has one part.")
@@ -79,6 +81,8 @@ class RowsPlan:
         ensure(bool(self.bounds) and min(self.bounds) >= 1, "Every channel of a plan needs a bound of at least 1.")
         fits = not self.filled or (len(self.filled) == len(self.bounds) and min(self.filled) >= 0)
         ensure(fits, "A plan says for each channel how many rows are not zero, or for none.")
+        fits = len(self.positive) in (0, len(self.bounds)) and (self.parts == 1 or not any(self.positive))
+        ensure(fits, "A plan says of each channel whether rows are negative, or of none; and of sums of one part only.")
         _ensure_sums(self.run_sums, self.summand, self.parts)
         own = self.nodes * self.groups * len(self.bounds) * self.parts
         object.__setattr__(self, "run_sums", max(self.run_sums, own))
@@ -91,6 +95,12 @@ class RowsPlan:
         filled = self.filled or (rows,) * len(self.bounds)
         own = zip(filled, self.bounds, strict=True)
         return tuple((min(rows, some) * bound + self.summand) * self.parts for some, bound in own)
+
+    @property
+    def least(self) -> tuple[int, ...]:
+        """For each channel the least value that can be opened."""
+        positive = self.positive or (False,) * len(self.bounds)
+        return tuple(-self.summand if none else -most for none, most in zip(positive, self.most, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +294,9 @@ def ensure_values(values: NDArray[np.int64], shape: tuple[int, int], bounds: tup
 def ensure_row_values(values: NDArray[np.int64], plan: RowsPlan) -> None:
     """Refuses integers of rows that are not those of the plan."""
     ensure_values(values, (plan.rows, len(plan.bounds)), plan.bounds)
+    if any(plan.positive):
+        fits = np.all(values[:, np.array(plan.positive)] >= 0)
+        ensure(bool(fits), "An integer to seal is negative where the plan has none; nothing was sealed.")
     if plan.filled:
         fits = np.all(np.count_nonzero(values, axis=0) <= np.array(plan.filled))
         ensure(bool(fits), "More rows than the plan allows are not zero; nothing was sealed.")
@@ -325,9 +338,8 @@ def plan_digest(plan: RowsPlan | SlotsPlan, any_nodes: bool = False) -> bytes:
     unsaid = {("filled", ()), ("most_total", 0), ("by_holder", False)}
     said = asdict(own)
     # So do these; where they are said, it is with their names.
-    named = tuple(
-        (name, said.pop(name)) for name in ("shared", "modulus", "apart", "together", "merging") if name in said
-    )
+    names = ("shared", "modulus", "apart", "together", "merging", "positive")
+    named = tuple((name, said.pop(name)) for name in names if name in said)
     told: tuple[object, ...] = tuple(x for name, x in said.items() if (name, x) not in unsaid)
     told += tuple(pair for pair in named if pair[1])
     return sha256(f"{type(plan).__name__} {told}".encode()).digest()[:8]
@@ -353,7 +365,7 @@ def ensure_pads(pads: object | None, plan: RowsPlan) -> None:
 def ensure_total(plans: Sequence[RowsPlan], groups: Sequence[int]) -> None:
     """Refuses parts that are not those of one total."""
     ensure(bool(plans) and plans[0].together > 0, "Only sums under pads are opened in total.")
-    same = {(p.bounds, p.groups, p.columns, p.nodes, p.summand, p.filled, p.together) for p in plans}
+    same = {(p.bounds, p.positive, p.groups, p.columns, p.nodes, p.summand, p.filled, p.together) for p in plans}
     ensure(len(same) == 1 and len(set(groups)) == 1, "The parts of a total are of plans that do not fit each other.")
 
 
@@ -384,8 +396,9 @@ def ensure_choice_left(plan: SlotsPlan, chosen: int) -> None:
     ensure(chosen < plan.choices, f"The plan allows {plan.choices} choices one upon another; all are made.")
 
 
-def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...]) -> None:
+def ensure_opened(opened: NDArray[np.int64], most: tuple[int, ...], least: tuple[int, ...] | None = None) -> None:
     """Refuses opened sums that no honest answer can give; the last axis is the channel."""
-    limit = np.array(most, dtype=np.int64)
-    if not bool(np.all((opened <= limit) & (opened >= -limit))):
+    highest = np.array(most, dtype=np.int64)
+    lowest = -highest if least is None else np.array(least, dtype=np.int64)
+    if not bool(np.all((opened <= highest) & (opened >= lowest))):
         raise CipherError("An opened sum is larger than any the plan allows; the answer was made up. The run stops.")

@@ -21,10 +21,15 @@ from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.grow import most_at_once
+from hedgerow.trees.levels import ALIKE, Levels
 from hedgerow.trees.splits import Cuts, Nodes
 
 LOWEST, ASKED = 3, 4
-"""What a node is at the lowest level: not summed yet, or summed; lower numbers are cut nodes and leaves above it."""
+"""What a node is at the lowest level: not summed yet, or summed; lower numbers are cut nodes and leaves above it.
+
+Nodes above that the level looks at again are at the lowest level too.
+"""
+LEAF = 2
 
 NODE, CHILDREN, COLUMN, PLACE, TWICE, LEAVES = range(1, 7)
 """What can be wrong with a step: see `_native.follow_step`."""
@@ -51,14 +56,18 @@ class ToldNodes(NamedTuple):
     """As many as a tree can have by now."""
     depth: int = 0
     """Levels that were cut."""
+    levels: Levels = ALIKE
+    """Whose columns compete where."""
+    born: NDArray[np.uint8] | None = None
+    """The level at which each node came to be, where it matters."""
 
     @classmethod
-    def at_roots(cls, n_trees: int) -> "ToldNodes":
+    def at_roots(cls, n_trees: int, levels: Levels = ALIKE) -> "ToldNodes":
         """Before the first step."""
         status, sizes = np.zeros((n_trees, 64), np.uint8), np.ones(n_trees, np.int64)
         status[:, 0] = LOWEST
         status.flags.writeable = sizes.flags.writeable = False
-        return cls(status, sizes)
+        return cls(status, sizes, levels=levels, born=np.zeros_like(status) if levels.owners else None)
 
     def step(
         self, cuts: Cuts | None, grid: Grid, nodes: Nodes, wrong: Mapping[int, str], leaves: bool = False
@@ -95,8 +104,22 @@ class ToldNodes(NamedTuple):
         if found:
             raise ProtocolError(wrong[found])
         status, sizes, most = grown
+        told = self._replace(status=status, sizes=sizes, most=most)
+        if cuts is not None:
+            told = told._replace(depth=self.depth + 1, born=self._reopened(cuts, status))
         status.flags.writeable = sizes.flags.writeable = False
-        return ToldNodes(status, sizes, most, self.depth + (cuts is not None))
+        return told
+
+    def _reopened(self, cuts: Cuts, status: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+        """Nodes that were not cut and are looked at again are at the lowest level; when each came to be."""
+        if self.born is None:
+            return None
+        born = np.zeros_like(status)
+        born[:, : self.born.shape[1]] = self.born
+        for child in (cuts.child, cuts.child + 1):
+            born[cuts.nodes.tree, child] = self.depth + 1
+        status[(status == LEAF) & self.levels.again(born, self.depth + 1)] = LOWEST
+        return born
 
     def has_lowest(self, nodes: Nodes) -> bool:
         """Whether these nodes, each named once, are at the lowest level."""

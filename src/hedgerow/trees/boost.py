@@ -138,7 +138,7 @@ def _leaf_values(
 ) -> NDArray[np.float64]:
     """The best values of the leaves; where cuts are given, a leaf without rows has that of the node above."""
     if growth.given is not None and not sums.any(axis=1).all():
-        sums = np.where(sums.any(axis=1, keepdims=True), sums, grown.sums_above(sums))
+        sums = np.where(sums.any(axis=1, keepdims=True), sums, grown.sums_above(sums, growth.dealing))
     return growth.rules.values(sums, units, grown.leaf_bounds)
 
 

@@ -7,6 +7,8 @@ smaller (by rows, or by hessians where rows are not counted) is asked for; the o
 At levels whose cuts are given (`drawn_cuts`) nothing is searched for: what a cut is worth follows from the rows' sums
 where they are known anyway. A node without rows is not cut there, and a leaf without any has the value of the
 node above. Where cuts are chosen by a sample of the rows, what they are worth follows from all rows in the same way.
+
+Where not all columns compete at every level, a node that none of them improves waits for a level of others (`levels`).
 """
 
 from collections.abc import Iterable
@@ -20,8 +22,9 @@ from hedgerow import _native
 from hedgerow.trees import splits
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.drawn_cuts import GivenCuts
+from hedgerow.trees.levels import ALIKE, Levels
 from hedgerow.trees.sampling import ColumnSampler
-from hedgerow.trees.splits import Cuts, Nodes, Rules, Slabs, Worth
+from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes, Rules, Slabs, Worth
 
 Sizes = NDArray[np.int64] | None
 """Rows of the children of each cut, left and right, where it costs nothing to know them."""
@@ -50,10 +53,6 @@ class Rows(Protocol):
         So they need not be true ones, as long as they allow and refuse the same cuts.
         """
 
-    @property
-    def subtracts(self) -> bool:
-        """Whether sums of the next level follow from those of this one, so that of two siblings one is asked for."""
-
     def start_round(self, round_: int) -> None:
         """Put all rows at the roots and compute their gradients; called before the trees of a round are grown."""
 
@@ -68,7 +67,10 @@ class Rows(Protocol):
         """
 
     def divide(self, cuts: Cuts) -> Sizes:
-        """Move rows to the children of these nodes; returns their sizes (left, right) where it costs nothing."""
+        """Move rows to the children of these nodes; returns their sizes (left, right) where it costs nothing.
+
+        Called for every level; where all columns compete at all levels, only for those at which a node is cut.
+        """
 
     def node_sums(self, nodes: Nodes) -> NDArray[np.int64] | None:
         """Sums of narrow (gradient, hessian) of each node, where they cost nothing; asked below cuts that are given."""
@@ -96,6 +98,12 @@ class Growth:
     """Cuts that are not searched for, where there are such."""
     sampled: bool = False
     """Whether cuts are chosen by some of the rows; what they are worth then follows from all that count."""
+    levels: Levels = ALIKE
+    """Whose columns compete where."""
+    dealing: int | None = None
+    """The column whose cuts only say whose rows are whose, where there is one."""
+    subtracts: bool = True
+    """Whether of two siblings the larger's sums are the parent's less the other's; with noise each has its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +124,20 @@ class Grown:
             places[self.cuts.nodes.tree, self.cuts.child + side] = sums
         return places[self.leaves.tree, self.leaves.node]
 
-    def sums_above(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What all leaves below the node above each leaf have together (0 for a root that was not cut)."""
+    def sums_above(self, sums: NDArray[np.int64], dealing: int | None = None) -> NDArray[np.int64]:
+        """What all leaves below the node above each leaf have together (0 for a root that was not cut).
+
+        Nodes between cuts of the column `dealing` do not count: they have some parties' rows by chance.
+        """
         below, above = self._places(), self._places()
         below[self.leaves.tree, self.leaves.node] = sums
-        for tree, node, child in reversed(list(zip(*self.cuts.nodes, self.cuts.child, strict=True))):
+        every = list(zip(*self.cuts.nodes, self.cuts.child, self.cuts.column, strict=True))
+        for tree, node, child, _ in reversed(every):
             below[tree, node] = below[tree, child] + below[tree, child + 1]
-            above[tree, child : child + 2] = below[tree, node]
+        dealt = {(tree, child + side) for tree, _, child, column in every if column == dealing for side in (0, 1)}
+        for tree, node, child, column in every:
+            between = column == dealing and (tree, node) in dealt
+            above[tree, child : child + 2] = above[tree, node] if between else below[tree, node]
         return above[self.leaves.tree, self.leaves.node]
 
     def _places(self) -> NDArray[np.int64]:
@@ -140,49 +155,96 @@ def most_at_once(width: int, counted: bool) -> int:
     return max(1, LARGEST_LEVEL // ((24 if counted else 16) * width))
 
 
+class _Whole(NamedTuple):
+    """Nodes that are not cut, or not yet."""
+
+    nodes: Nodes
+    born: NDArray[np.int64]
+    """The level at which each came to be."""
+    bounds: NDArray[np.float64]
+    """The range of their values under monotone constraints, else of none."""
+    empty: NDArray[np.bool_]
+    """Which are known to have no rows."""
+
+    @classmethod
+    def new(cls, nodes: Nodes, depth: int, bounds: NDArray[np.float64]) -> "_Whole":
+        """Of a level; nothing is known of their rows."""
+        n = len(nodes.tree)
+        return cls(nodes, np.full(n, depth), bounds, np.zeros(n, np.bool_))
+
+    def at(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> "_Whole":
+        """Some of them."""
+        bounds = self.bounds[which] if len(self.bounds) else self.bounds
+        return _Whole(self.nodes.at(which), self.born[which], bounds, self.empty[which])
+
+    def beside(self, others: "_Whole") -> "_Whole":
+        """These and others, in the order of trees and nodes."""
+        nodes = _joined_nodes([self.nodes, others.nodes])
+        rest = (np.concatenate(pair) for pair in zip(self[1:], others[1:], strict=True))
+        return _Whole(nodes, *rest).at(np.lexsort((nodes.node, nodes.tree)))
+
+
 class _Frontier:
-    """Nodes at the lowest level, with their histograms and, under monotone constraints, the range of their values."""
+    """Nodes at the lowest level, with their histograms, and those above that wait for a level of other columns."""
 
     def __init__(self, n_trees: int, constrained: bool) -> None:
-        self.nodes = Nodes(np.arange(n_trees), np.zeros(n_trees, np.int64))
-        self.bounds = np.tile([-np.inf, np.inf], (n_trees, 1)) if constrained else np.empty((0, 2))
+        roots = Nodes(np.arange(n_trees), np.zeros(n_trees, np.int64))
+        bounds = np.tile([-np.inf, np.inf], (n_trees, 1)) if constrained else np.empty((0, 2))
+        self.now = _Whole.new(roots, 0, bounds)
+        self.waiting = self.now.at(np.empty(0, np.int64))
         self.slabs = _no_slabs()
-        self.empty = np.zeros(n_trees, np.bool_)
-        """Which are known to have no rows."""
+        self.smaller: NDArray[np.int64] | None = None
+        """Of each two siblings the one with less, by its place; none at the roots."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no node can be cut any more."""
+        return not len(self.now.born) and not len(self.waiting.born)
+
+    def reopen(self, levels: Levels, depth: int) -> None:
+        """Nodes that wait for the columns of this level join its own; then all are asked for."""
+        again = levels.again(self.waiting.born, depth)
+        if again.any():
+            self.now = self.now.beside(self.waiting.at(again))
+            self.waiting = self.waiting.at(~again)
+        if again.any() or not levels.alike(depth):
+            self.slabs = _no_slabs()
 
     def given(
         self, growth: Growth, round_: int, depth: int, sizes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Cuts] | None:
         """The cuts of nodes with rows, where they are given; counts their children in `sizes`."""
-        if growth.given is None:
+        if growth.given is None or not len(self.now.born):
             return None
-        full = np.flatnonzero(~self.empty)
-        found = growth.given.at(round_, depth, self.nodes.at(full))
+        full = np.flatnonzero(~self.now.empty)
+        found = growth.given.at(round_, depth, self.now.nodes.at(full))
         if found is None:
             return None
         cut, places = full[found.which], found.places
-        nodes = self.nodes.at(cut)
+        nodes = self.now.nodes.at(cut)
         self.slabs = _no_slabs()  # no sums of these nodes were asked for
         child = splits.children_of(nodes.tree, sizes)
         sizes += 2 * np.bincount(nodes.tree, minlength=len(sizes))
         return cut, Cuts(nodes, child, *places)
 
     def best(
-        self, rows: Rows, growth: Growth, round_: int, sizes: NDArray[np.int64], smaller: NDArray[np.int64] | None
+        self, rows: Rows, growth: Growth, round_: int, sizes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], Cuts, Worth]:
         """The best cuts of all nodes; counts their children in `sizes`."""
-        nodes, width = self.nodes, int(growth.grid.offsets[-1]) + 1
+        nodes, bounds, width = self.now.nodes, self.now.bounds, int(growth.grid.offsets[-1]) + 1
+        if not len(nodes.tree):  # all wait for another level
+            return nodes.node, NO_CUTS, growth.rules.worth(None, 0)
         counted = growth.rules.counted
         step = most_at_once(width, counted)
         if len(nodes.tree) <= step:
-            self._ask(rows, counted, smaller if self.slabs.arrays and rows.subtracts else None)
-            return _best(self.slabs, nodes, self.bounds, growth, round_, sizes)
+            self._ask(rows, counted, self.smaller if self.slabs.arrays and growth.subtracts else None)
+            return _best(self.slabs, nodes, bounds, growth, round_, sizes)
         self.slabs = _no_slabs()
         parts = []
         for first in range(0, len(nodes.tree), step):
             some = nodes.at(np.arange(first, min(first + step, len(nodes.tree))))
-            slabs, bounds = _asked(rows, some, counted), self.bounds[first : first + step]
-            cut, cuts, worth = _best(slabs, some, bounds, growth, round_, sizes)
+            slabs = _asked(rows, some, counted)
+            cut, cuts, worth = _best(slabs, some, bounds[first : first + step], growth, round_, sizes)
             parts.append((cut + first, cuts, worth))
         which, all_cuts, all_worth = zip(*parts, strict=True)
         return np.concatenate(which), joined_cuts(all_cuts), _joined_worth(all_worth)
@@ -190,9 +252,9 @@ class _Frontier:
     def _ask(self, rows: Rows, counted: bool, smaller: NDArray[np.int64] | None) -> None:
         """Get histograms: all without a parent; else of the smaller child of each pair, the larger by subtraction."""
         if smaller is None:
-            self.slabs = _asked(rows, self.nodes, counted)
+            self.slabs = _asked(rows, self.now.nodes, counted)
             return
-        new = _asked(rows, self.nodes.at(smaller), counted)
+        new = _asked(rows, self.now.nodes.at(smaller), counted)
         arrays, counts = self.slabs.arrays + new.arrays, self.slabs.counts + new.counts
         asked = new.places + np.array([len(arrays) - 1, 0], np.int32)
         # `places` still are the parents'; the larger child takes over its parent's place.
@@ -202,19 +264,29 @@ class _Frontier:
         places = np.repeat(self.slabs.places, 2, axis=0)
         places[smaller] = asked
         if counted and rows.counts_every:
-            _put(counts, places, rows.counts(self.nodes))
+            _put(counts, places, rows.counts(self.now.nodes))
         self.slabs = Slabs(arrays, counts, places)
 
-    def descend(self, rules: Rules, cut: NDArray[np.int64], cuts: Cuts, worth: Worth, sizes: Sizes) -> None:
-        """Go on with the children; until they are asked for, histograms stay their parents'."""
-        if len(self.bounds):
-            self.bounds = _child_bounds(rules, cuts, worth, self.bounds[cut])
-        self.nodes = _children(cuts)
-        self.empty = np.zeros(len(self.nodes.tree), np.bool_)
+    def descend(self, growth: Growth, depth: int, level: "_Level") -> _Whole:
+        """Go on with the children, whose histograms stay their parents' until asked for; returns nodes that end."""
+        cut, cuts, worth, sizes = level
+        rest = np.ones(len(self.now.born), np.bool_)
+        rest[cut] = False
+        whole = self.now.at(rest)
+        waits = ~whole.empty & growth.levels.go_on(whole.born, depth)
+        if waits.any():
+            self.waiting = self.waiting.beside(whole.at(waits))
+        bounds = self.now.bounds
+        if len(bounds):
+            bounds = _child_bounds(growth.rules, cuts, worth, bounds[cut])
+        self.now = _Whole.new(_children(cuts), depth + 1, bounds)
+        left, right = (worth.left[:, 1], worth.right[:, 1]) if sizes is None else sizes.T
+        self.smaller = 2 * np.arange(len(cut)) + (right < left)
         if sizes is not None:
-            self.empty |= sizes.reshape(-1) == 0
+            self.now = self.now._replace(empty=sizes.reshape(-1) == 0)
         if self.slabs.arrays:
             self.slabs = self.slabs._replace(places=self.slabs.places[cut])
+        return whole.at(~waits)
 
 
 def _asked(rows: Rows, nodes: Nodes, counted: bool) -> Slabs:
@@ -258,27 +330,15 @@ class _Level(NamedTuple):
     sizes: Sizes
 
 
-def _cut(
-    frontier: _Frontier,
-    rows: Rows,
-    growth: Growth,
-    round_: int,
-    depth: int,
-    sizes: NDArray[np.int64],
-    smaller: NDArray[np.int64] | None,
-) -> _Level:
+def _cut(frontier: _Frontier, rows: Rows, growth: Growth, round_: int, depth: int, sizes: NDArray[np.int64]) -> _Level:
     """Divide the rows of a level by cuts that are given, or by the best."""
     given = frontier.given(growth, round_, depth, sizes)
-    if given is None:
-        cut, cuts, worth = frontier.best(rows, growth, round_, sizes, smaller)
-        child_sizes = rows.divide(cuts) if len(cut) else None
-        if growth.sampled and len(cut):
-            worth = growth.rules.worth(rows.node_sums(_children(cuts)), len(cut))
-        return _Level(cut, cuts, worth, child_sizes)
-    cut, cuts = given
-    child_sizes = rows.divide(cuts) if len(cut) else None
-    sums = rows.node_sums(_children(cuts)) if len(cut) else None
-    return _Level(cut, cuts, growth.rules.worth(sums, len(cut)), child_sizes)
+    cut, cuts, worth = frontier.best(rows, growth, round_, sizes) if given is None else (*given, None)
+    child_sizes = rows.divide(cuts) if len(cut) or growth.levels.owners else None
+    if worth is None or growth.sampled:
+        sums = rows.node_sums(_children(cuts)) if len(cut) else None
+        worth = growth.rules.worth(sums, len(cut))
+    return _Level(cut, cuts, worth, child_sizes)
 
 
 def _children(cuts: Cuts) -> Nodes:
@@ -291,35 +351,26 @@ def grow(rows: Rows, n_trees: int, round_: int, growth: Growth) -> Grown:
     constrained = len(growth.rules.monotone) > 0
     frontier = _Frontier(n_trees, constrained)
     sizes = np.ones(n_trees, np.int64)  # nodes of each tree so far
-    all_cuts: list[Cuts] = []
-    all_worth: list[Worth] = []
-    leaves: list[Nodes] = []
-    bounds: list[NDArray[np.float64]] = []
-    smaller: NDArray[np.int64] | None = None
+    levels: list[_Level] = []
+    leaves: list[_Whole] = []
     closed = False
     for depth in range(growth.max_depth):
-        if not len(frontier.nodes.tree):
+        frontier.reopen(growth.levels, depth)
+        if frontier.ended:
             break
         try:
-            cut, cuts, worth, child_sizes = _cut(frontier, rows, growth, round_, depth, sizes, smaller)
+            level = _cut(frontier, rows, growth, round_, depth, sizes)
         except NoMoreSums:
             closed = True
             break
         if growth.given is not None:
-            growth.given.follow(cuts)
-        all_cuts.append(cuts)
-        all_worth.append(worth)
-        rest = np.ones(len(frontier.nodes.tree), np.bool_)
-        rest[cut] = False
-        leaves.append(frontier.nodes.at(rest))
-        bounds.append(frontier.bounds[rest] if constrained else frontier.bounds)
-        left, right = (worth.left[:, 1], worth.right[:, 1]) if child_sizes is None else child_sizes.T
-        smaller = 2 * np.arange(len(cut)) + (right < left)
-        frontier.descend(growth.rules, cut, cuts, worth, child_sizes)
-    leaves.append(frontier.nodes)
-    bounds.append(frontier.bounds)
-    leaf_bounds = np.concatenate(bounds) if constrained else None
-    return Grown(joined_cuts(all_cuts), _joined_worth(all_worth), _joined_nodes(leaves), leaf_bounds, closed)
+            growth.given.follow(level.cuts)
+        levels.append(level)
+        leaves.append(frontier.descend(growth, depth, level))
+    leaves += [frontier.now, frontier.waiting]
+    leaf_bounds = np.concatenate([some.bounds for some in leaves]) if constrained else None
+    cuts, worth = joined_cuts(level.cuts for level in levels), _joined_worth(level.worth for level in levels)
+    return Grown(cuts, worth, _joined_nodes(some.nodes for some in leaves), leaf_bounds, closed)
 
 
 def _child_bounds(rules: Rules, cuts: Cuts, worth: Worth, bounds: NDArray[np.float64]) -> NDArray[np.float64]:

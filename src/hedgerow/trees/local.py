@@ -94,7 +94,7 @@ class Part:
 
     def make_room(self, child: NDArray[np.int64]) -> None:
         """For the spans of these children and of those behind them."""
-        last = int(child[-1]) if len(self.spans) == 1 else int(child.max())
+        last = int(child[-1:].max(initial=0)) if len(self.spans) == 1 else int(child.max(initial=0))
         if last + 1 >= self.spans.shape[1]:
             more = np.zeros((self.spans.shape[0], last, 2), np.int64)
             self.spans = np.concatenate([self.spans, more], axis=1)
@@ -202,7 +202,7 @@ class LocalRows:
 
     one_step = True
     """Whether the words of a step are the sums as they are, so that the kernel that makes them may hide them too."""
-    counts_every, subtracts = False, True
+    counts_every = False
     """Counts of a larger sibling follow from the others."""
 
     def __init__(self, own: Sample, settings: RoundSettings, threads: int, held_out: Sample | None = None) -> None:

@@ -25,7 +25,8 @@ hides e u - s e2, too, up to `PROVEN_BITS`; what remains is what the wanted coef
 **Whether it opens rightly.** All noise is bounded by its largest possible value, with one exception: rounding c1 when
 two primes are dropped moves a coefficient by a sum of at most 4096 roundings, times the secret's -1, 0, 1. Its largest
 value is 2049, for which plans with a modulus have room; with others, a value beyond `rounding_bound` has a probability
-of 2^-64 in the whole run (Hoeffding, c1 being as good as uniform because of the encryption of zero in it).
+of 2^-64 in the whole run. (c1 is as good as uniform because of the encryption of zero in it. A rounding that is uniform
+in an interval of length 1 has the mean of exp(x y) at most exp(x^2 / 24), like a normal one of its variance of 1/12.)
 
 **What else fits in.** A flood leaves a part of a plaintext's step empty, and a key holder that cheats could use that.
 In plans with a modulus the flood is hardly wider than it must be, and a *filling*, one more uniform integer, takes the
@@ -79,8 +80,15 @@ ZERO_VARIANCE = 2 * N * TERNARY_VARIANCE * ERROR_VARIANCE + ERROR_VARIANCE
 ZERO_LARGEST = (2 * N + 1) * LARGEST_ERROR
 TWICE = 2
 """How often an encryption of zero is added to hide an answer: keys are proven to be well formed when doubled."""
-SWITCH_LARGEST = 4 * N * 2**27 * LARGEST_ERROR
-"""Noise that one key switch adds: four digits of 27 bits, each times an error polynomial."""
+ROUNDED_LARGEST = (N + 1) // 2 + 1
+"""What dropping a prime moves a coefficient by, in steps of what is left: c0's rounding, and c1's times the secret."""
+SWITCH_LARGEST = 3 * N * 2**27 * LARGEST_ERROR + ROUNDED_LARGEST * PRIMES[3]
+"""Noise that one key switch adds: three digits of 27 bits, each times an error polynomial, and a prime is dropped."""
+
+
+def merging_noise(merges: int) -> int:
+    """What merging adds: each step doubles what was added before, by dropping a prime and by key switches."""
+    return ((1 << merges) - 1) * SWITCH_LARGEST + (1 << merges) * ROUNDED_LARGEST * PRIMES[3] if merges else 0
 
 
 def row_variance(parts: int, by_public_key: bool) -> float:
@@ -134,14 +142,13 @@ def rounding_bound(coefficients: float) -> float:
     Over infinitely many it is the largest possible value.
     """
     exponent = (FAILURE_BITS + 1) * math.log(2) + math.log(coefficients)
-    return min(math.sqrt(N / 2 * exponent) + 1, (N + 1) / 2 + 1)
+    return min(math.sqrt(N / 6 * exponent) + 2, (N + 1) / 2 + 1)
 
 
 def noise_without_flood(ones: int, by_public_key: bool, merges: int, coefficients: float) -> float:
     """The largest noise of one part of a return but for its flood, in steps of the full modulus."""
     row = ZERO_LARGEST if by_public_key else LARGEST_ERROR
-    switched = ((1 << merges) - 1) * SWITCH_LARGEST
-    return float(ones * row + TWICE * ZERO_LARGEST + switched) + rounding_bound(coefficients) * DROPPED
+    return float(ones * row + TWICE * ZERO_LARGEST + merging_noise(merges)) + rounding_bound(coefficients) * DROPPED
 
 
 def added_room(step: float, parts: int, noise: float) -> float:

@@ -320,7 +320,7 @@ class LatticeSecretKey:
         opened = unpacked(self._lanes(own), own.layout)
         if own.layout.modulus:
             opened = shapes.centred(opened, own.layout.modulus)
-        shapes.ensure_opened(opened, own.plan.most)
+        shapes.ensure_opened(opened, own.plan.most, own.plan.least)
         return opened
 
     def open_total(self, parts: Sequence[SealedSums]) -> NDArray[np.int64]:
@@ -331,7 +331,7 @@ class LatticeSecretKey:
         for part in own[1:]:
             total = (total + self._lanes(part)) % layout.modulus
         opened = unpacked(shapes.centred(total % layout.modulus, layout.modulus), layout)
-        shapes.ensure_opened(opened, own[0].plan.most)
+        shapes.ensure_opened(opened, own[0].plan.most, own[0].plan.least)
         return opened
 
     def _lanes(self, sums: LatticeSums) -> NDArray[np.int64]:

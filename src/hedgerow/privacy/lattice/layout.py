@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, combinations
+from itertools import combinations
 from typing import NoReturn
 
 import numpy as np
@@ -59,7 +59,16 @@ class EntriesPlan(RowsPlan):
         return (self.modulus // 2,)
 
 
-def modulus_of(plan: RowsPlan, packing: tuple[tuple[int, ...], ...]) -> int:
+Packing = tuple[tuple[tuple[int, int], ...], ...]
+"""For each lane the least and the greatest sum of each of its channels, the first channel lowest."""
+
+
+def values_of(lane: tuple[tuple[int, int], ...]) -> int:
+    """How many plaintexts a lane has: one for every sum of each of its channels beside every one of the others."""
+    return math.prod(most - least + 1 for least, most in lane)
+
+
+def modulus_of(plan: RowsPlan, packing: Packing) -> int:
     """What sums are opened modulo; 0: as they are.
 
     Under pads it is all that a plaintext has, and plaintexts are rounded: else a pad that goes beyond the greatest one
@@ -67,7 +76,7 @@ def modulus_of(plan: RowsPlan, packing: tuple[tuple[int, ...], ...]) -> int:
     """
     if isinstance(plan, EntriesPlan):
         return plan.modulus
-    return 1 << max(map(sum, packing)) if plan.together else 0
+    return 1 << (max(map(values_of, packing)) - 1).bit_length() if plan.together else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +85,11 @@ class RowsLayout:
 
     step: int
     merges: int
-    packing: tuple[tuple[int, ...], ...]
-    """For each lane the bits of its channels, the first channel lowest."""
+    packing: Packing
     flood_bits: int
     """Bits of each of the flood's three uniform integers."""
     modulus: int = 0
-    """What plaintexts are taken modulo; 0: the power of two that has their bits."""
+    """What plaintexts are taken modulo; 0: as many as there are."""
     filling: int = 0
     """Of a layout with a modulus, values of one more uniform integer, which fills the step of a plaintext: odd."""
 
@@ -91,14 +99,19 @@ class RowsLayout:
         return len(self.packing)
 
     @property
+    def values(self) -> int:
+        """How many plaintexts there are in the widest lane."""
+        return max(map(values_of, self.packing))
+
+    @property
     def bits(self) -> int:
         """Bits of a plaintext."""
-        return max(map(sum, self.packing))
+        return (self.values - 1).bit_length()
 
     @property
     def scale(self) -> int:
         """What a plaintext is multiplied by; with a modulus, that and a fraction: see `encoded`."""
-        return bounds.Q // (self.modulus or 1 << self.bits)
+        return bounds.Q // (self.modulus or self.values)
 
     @property
     def _is_rounded(self) -> bool:
@@ -186,14 +199,14 @@ def allowed(plan: RowsPlan, link_mbit: float | None, by_public_key: bool) -> lis
 
 
 @lru_cache(maxsize=256)
-def _common_packing(every: RowsPlan, link_mbit: float | None, public: bool) -> tuple[tuple[int, ...], ...]:
+def _common_packing(every: RowsPlan, link_mbit: float | None, public: bool) -> Packing:
     """The fewest lanes if one had all rows; if then even one integer a lane has no room, others may still have it."""
     found = _of_packings(every, _packings(every), link_mbit, public)
-    return min((layout.packing for layout in found), key=len, default=tuple((bits,) for bits in _bits(every)))
+    return min((layout.packing for layout in found), key=len, default=tuple((channel,) for channel in _channels(every)))
 
 
 def _of_packings(
-    plan: RowsPlan, packings: Iterator[tuple[tuple[int, ...], ...]], link_mbit: float | None, public: bool
+    plan: RowsPlan, packings: Iterator[Packing], link_mbit: float | None, public: bool
 ) -> Iterator[RowsLayout]:
     """All that have room and hide."""
     steps = switch_steps(link_mbit, plan.merging)
@@ -233,28 +246,29 @@ def _refuse(plan: RowsPlan) -> NoReturn:
     )
 
 
-def _bits(plan: RowsPlan) -> list[int]:
-    """Of the largest sum of each channel, with its sign."""
-    return [max((2 * most).bit_length(), 1) for most in plan.most]
+def _channels(plan: RowsPlan) -> list[tuple[int, int]]:
+    """The least and the greatest sum of each channel."""
+    return list(zip(plan.least, plan.most, strict=True))
 
 
-def _packings(plan: RowsPlan) -> Iterator[tuple[tuple[int, ...], ...]]:
+def _packings(plan: RowsPlan) -> Iterator[Packing]:
     """Neighbouring channels in one lane each, for every number of lanes the packing whose widest lane is narrowest."""
-    bits = _bits(plan)
-    ends = list(accumulate(bits, initial=0))
-    most = MOST_ROUNDED if plan.together else MOST_BITS
-    widths = {b - a for a, b in combinations(ends, 2) if max(bits) <= b - a <= most}
+    channels = _channels(plan)
+    most = 1 << (MOST_ROUNDED if plan.together else MOST_BITS)
+    runs = combinations(range(len(channels) + 1), 2)
+    widest = max(values_of((channel,)) for channel in channels)
+    widths = {width for a, b in runs if widest <= (width := values_of(tuple(channels[a:b]))) <= most}
     seen = set()
     for width in sorted(widths):
-        lanes: list[list[int]] = []
-        for own in bits:
-            if lanes and sum(lanes[-1]) + own <= width:
-                lanes[-1].append(own)
+        lanes: list[tuple[tuple[int, int], ...]] = []
+        for channel in channels:
+            if lanes and values_of((*lanes[-1], channel)) <= width:
+                lanes[-1] = (*lanes[-1], channel)
             else:
-                lanes.append([own])
+                lanes.append((channel,))
         if len(lanes) not in seen:
             seen.add(len(lanes))
-            yield tuple(map(tuple, lanes))
+            yield tuple(lanes)
 
 
 def switch_steps(link_mbit: float | None, merging: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -273,15 +287,15 @@ def _shapes(steps: tuple[int, ...]) -> Iterator[tuple[int, int]]:
             yield step, merges
 
 
-def _flooded(
-    plan: RowsPlan, packing: tuple[tuple[int, ...], ...], step: int, merges: int, public: bool
-) -> RowsLayout | None:
+def _flooded(plan: RowsPlan, packing: Packing, step: int, merges: int, public: bool) -> RowsLayout | None:
     """The layout with the widest flood that fits, or none."""
     layout = RowsLayout(step, merges, packing, 0, modulus_of(plan, packing))
     if isinstance(plan, EntriesPlan):
         return _filled(plan, layout, public)
     ones = layout.ones(plan.most_rows or plan.rows, plan.columns)
     noise = bounds.noise_without_flood(ones * plan.parts, public, merges, plan.run_sums)
+    # Plaintexts may begin anywhere: one that is beyond half of them all stands for what Q / scale takes from it.
+    noise += 0 if layout.modulus else layout.values
     bits = bounds.flood_room(layout.scale, plan.parts, noise + _rounding(plan, ones * plan.parts))
     layout = replace(layout, flood_bits=bits)
     return layout if bits >= 6 and layout.hides(plan, ones, plan.parts, public) else None

@@ -11,7 +11,7 @@ from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import layout as layouts
 from hedgerow.privacy.shapes import RowsPlan
 
-SWITCH_BYTES = 16 * layouts.POLYNOMIAL_BYTES
+SWITCH_BYTES = 12 * layouts.POLYNOMIAL_BYTES
 MAKE = 1500.0
 """Microseconds of one thread for a switching key, made and read."""
 

@@ -19,7 +19,7 @@ from hedgerow.privacy.lattice.layout import RowsLayout
 from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 
-VERSION = 3
+VERSION = 4
 SEED_BYTES = 32
 NAME_BYTES = 8
 """Of the hash of a public key that its sealed things carry."""
@@ -223,11 +223,11 @@ def packed(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
 def _lanes(values: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
     lanes = np.zeros((layout.lanes, *values.shape[:-1]), np.int64)
     channel = 0
-    for lane, widths in zip(lanes, layout.packing, strict=True):
-        offset = 0
-        for width in widths:
-            lane += values[..., channel] << offset
-            channel, offset = channel + 1, offset + width
+    for lane, channels in zip(lanes, layout.packing, strict=True):
+        unit = 1
+        for least, most in channels:
+            lane += values[..., channel] * unit
+            channel, unit = channel + 1, unit * (most - least + 1)
     return lanes
 
 
@@ -241,13 +241,15 @@ def joined(plus: NDArray[np.int64], layout: RowsLayout, pads: Pads | None = None
 
 def unpacked(lanes: NDArray[np.int64], layout: RowsLayout) -> NDArray[np.int64]:
     """Channels of opened lanes (the last axis)."""
-    channels = []
-    for lane, widths in enumerate(layout.packing):
-        rest = lanes[..., lane]
-        for width in widths[:-1]:
-            half = 1 << (width - 1)
-            low = ((rest + half) & (2 * half - 1)) - half
-            channels.append(low)
-            rest = (rest - low) >> width
-        channels.append(rest)
-    return np.stack(channels, axis=-1)
+    found = []
+    for lane, channels in enumerate(layout.packing):
+        unit, first = 1, 0
+        for least, most in channels:
+            unit, first = unit * (most - least + 1), first + unit * least
+        # From the least plaintext on, whatever lies above half of the modulus.
+        rest = (lanes[..., lane] - first) % (layout.modulus or layout.values)
+        for least, most in channels[:-1]:
+            rest, low = np.divmod(rest, most - least + 1)
+            found.append(low + least)
+        found.append(rest + channels[-1][0])
+    return np.stack(found, axis=-1)

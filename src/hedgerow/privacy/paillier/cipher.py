@@ -126,7 +126,7 @@ class PaillierSecretKey(PaillierSealing):
     def _opened_sums(self, sums: PaillierSums, words: Words) -> Ints:
         plan = sums.plan
         opened = self._opened(words, sums_packing(plan, self._ring.bits), plan.nodes * sums.groups)
-        ensure_opened(opened, plan.most)
+        ensure_opened(opened, plan.most, plan.least)
         return opened.reshape(plan.nodes, sums.groups, len(plan.bounds))
 
     def open_slots(self, sealed: SealedSlots) -> Ints:

@@ -193,7 +193,7 @@ class UnencryptedSecretKey:
         self._ensure_unrevealed()
         own, clear = inside(sums, ClearSums, self._key)
         ensure_alone(own.plan)
-        ensure_opened(clear, own.plan.most)
+        ensure_opened(clear, own.plan.most, own.plan.least)
         return clear.copy()
 
     def open_total(self, parts: Sequence[SealedSums]) -> Ints:
@@ -202,7 +202,7 @@ class UnencryptedSecretKey:
         own = [inside(part, ClearSums, self._key) for part in parts]
         ensure_total([part.plan for part, _ in own], [part.groups for part, _ in own])
         total = sum((clear for _, clear in own[1:]), own[0][1])
-        ensure_opened(total, own[0][0].plan.most)
+        ensure_opened(total, own[0][0].plan.most, own[0][0].plan.least)
         return total
 
     def open_slots(self, sealed: SealedSlots) -> Ints:

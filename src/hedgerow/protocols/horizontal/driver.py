@@ -48,7 +48,7 @@ class RoundLosses:
 class HorizontalRows:
     """The driver's side: rows it never sees, reached through the group of parties."""
 
-    counts_every, subtracts = False, True
+    counts_every = False
     """Counts of a larger sibling follow from the others."""
 
     def __init__(self, group: SummingGroup, grid: Grid, metric: Metric | None, n_trees: int) -> None:

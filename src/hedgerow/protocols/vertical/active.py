@@ -3,7 +3,7 @@
 The folder has the conversation and who sees what.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
-from hedgerow.privacy.additive import Merging, SealedSums, SecretKey
+from hedgerow.privacy.additive import Cipher, Merging, SealedSums, SecretKey
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM, answer_of
 from hedgerow.protocols.told_trees import cut_list, sides_of
@@ -27,15 +27,17 @@ from hedgerow.protocols.vertical.columns import (
     AllColumns,
     Asked,
     asks,
+    levels_of,
     run_nodes,
     tree_plans,
     wanted,
 )
 from hedgerow.protocols.vertical.held_rows import HeldRows, RowSides, parts_at
+from hedgerow.protocols.vertical.room import ensure_room, largest
+from hedgerow.protocols.vertical.talk import KeyUse as KeyUse
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.grow import Summed
 from hedgerow.trees.local import LocalRows, Part, added
-from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 _NONE = np.empty(0, np.int64)
@@ -87,14 +89,14 @@ class VerticalRows:
     counts_every = True
     """What allows and refuses cuts is told of every node by itself."""
 
-    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
-        self.group, self.cipher, self.asks, self.before, self.links = talk
-        self.own, self.joint, self.params = own, joint, params
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, done: int) -> None:
+        self.group, self.keys, self.asks, self.before, self.links = talk
+        self.own, self.joint, self.params = own, joint, self.group.plan.params
         asked = {party: int(wanted(joint.bins(o)).sum()) for o in joint.passive() for party in joint.holders(o)}
         self.groups = {party: n for party, n in asked.items() if n}
         """Sums of a node by party; a party none of whose columns can be cut is not asked for anything."""
         places = {o.party: joint.places(o) for o in joint.passive() if o.party in self.groups}
-        self.allowed = AllowedRows(places, params.min_child_rows, own.own.matrix.n_rows)
+        self.allowed = AllowedRows(places, self.params.min_child_rows, own.own.matrix.n_rows)
         columns = max((int((joint.bins(o) > 1).sum()) for o in joint.passive()), default=0)
         total = sum(self.groups.values())
         n_trees, bound = len(own.own.scores), 1 << (own.settings.scales.bits - 1)
@@ -106,6 +108,8 @@ class VerticalRows:
         self._sealing: Sealing | None = None
         self.begins = {party: self._begin(party, n_trees) for party in self.groups}
         """What each party hears of the sizes of the run."""
+        for party, begin in self.begins.items():
+            ensure_room(self.cipher, party, begin, partial(self._largest, party))
         self._begin_run()
 
     def _begin_run(self) -> None:
@@ -121,6 +125,13 @@ class VerticalRows:
         together = max(rows, 1) if sharing else 0
         return msgspec.structs.replace(self.begin, groups=groups, run_sums=run_sums, together=together)
 
+    def _largest(self, party: str, begin: m.BeginSealed) -> Iterable[RowsPlan]:
+        """The step that takes most room in a run of these sizes: one node with all rows."""
+        rows = len(self.links[party].own) if party in self.links else self.own.own.matrix.n_rows
+        if not rows or not any(map(asks, self.group.plan.schedule or JOINT)):
+            return ()
+        return (largest(begin, rows, self.cipher.seals_once),)
+
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
         return run_nodes(self.params, n_trees, self.group.plan.schedule)
@@ -130,15 +141,20 @@ class VerticalRows:
         """Gradients that were cut to the agreed range."""
         return self.own.clipped
 
+    @property
+    def cipher(self) -> Cipher:
+        """What gradients are sealed with."""
+        return self.keys.cipher
+
     def _letter(self, depth: int) -> str:
         """Whose columns compete at this level."""
         levels = self.group.plan.schedule
         return levels[depth] if levels else JOINT
 
     @property
-    def subtracts(self) -> bool:
-        """Where the same columns competed above."""
-        return self.now.depth > 0 and self._letter(self.now.depth) == self._letter(self.now.depth - 1)
+    def asking(self) -> bool:
+        """Whether anybody is asked at this level."""
+        return bool(self.now.asked) and asks(self._letter(self.now.depth))
 
     def start_round(self, round_: int) -> None:
         """A new key, where anybody is asked; nothing is said yet."""
@@ -155,10 +171,12 @@ class VerticalRows:
     def _new_sealing(self, asked: Mapping[str, int]) -> Sealing | None:
         """A new key, and nothing claimed yet."""
         self.now.merging = {party: self.cipher.merging(self._plans(party)) for party in asked}
-        merging = list(self.now.merging.values())
-        secret = self.cipher.new_key(self.own.threads, slots=self.seals_sides, merging=merging)
+        use = KeyUse(self.own.threads, self.seals_sides, tuple(self.now.merging.values()))
+        secret = self.keys.take(use, more=self.now.number + 1 < self.params.n_estimators)
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
-        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid))
+        letters = self.group.plan.schedule
+        again = levels_of(letters).twice([depth for depth, letter in enumerate(letters) if asks(letter)])
+        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid, again))
 
     @property
     def _asked_for(self) -> bytes:
@@ -180,7 +198,7 @@ class VerticalRows:
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
         """What becomes known here: the sums of every passive column at these nodes."""
-        if not self.now.asked or not asks(self._letter(self.now.depth)):
+        if not self.asking:
             return self._joined(self.own.histograms(nodes), {})
         steps = self._steps(nodes)
         with ThreadPoolExecutor(1) as beside:
@@ -355,11 +373,11 @@ class VerticalRows:
         told = self._told(theirs) if theirs else {}
         left = self._moved(left, cuts, asked, theirs, told)
         sizes = [p.divide_by(cuts.nodes, cuts.child, s) for p, s in zip(self.own.parts, left, strict=True)]
-        asking = asks(self._letter(self.now.depth))
+        asking = self.asking
         self.now.depth += 1
-        if self.now.asked and asking:
+        if asking:
             self.before.hear(told)
-        if self._sealing is not None and not asking:
+        if self._sealing is not None and not (asking and len(cuts.child)):
             self._sealing.claimed.forget()
         elif self._sealing is not None:
             self._check_cuts(cuts, {party: sizes[0][at] for party, at in asked.items()})

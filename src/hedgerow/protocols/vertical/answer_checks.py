@@ -7,6 +7,7 @@ nodes it was asked about and at their siblings, whose sums are the parent's less
 *Bins.* In no column do the absolute sums of all bins exceed the absolute values of the node's rows together.
 *Cuts.* At a chosen cut the sums of the bins that go left are those of the rows that the owner says go left.
 *Children.* Below a cut a node has no rows, and so no sums, in bins of the column that went to the other side.
+*Again.* A node that no cut improved and that a later level looks at again has the same sums there.
 *Repetition.* A tree that is grown again after a loss is told the same (`SaidBefore`).
 
 Where a plan bounds the rows of a child, the owners of columns also say which cuts leave rows enough (`AllowedRows`).
@@ -17,7 +18,7 @@ Sees in the clear.  What the active party has anyway: opened sums, sides, its ow
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ EXACT_BITS = 44
 BINS = "gave sums that the rows of the node cannot have"
 CUT = "gave sums of a cut that are not those of the rows that it says go left"
 CHILD = "gave sums of bins in which, by the sides that it told, the node has no rows"
+AGAIN = "gave other sums of a node than at a level above"
 
 
 class _Claims(NamedTuple):
@@ -51,8 +53,12 @@ class _Claims(NamedTuple):
 class ClaimedSums:
     """The sums of passive columns in the trees of one round: those of this level, and the parents of the next."""
 
-    def __init__(self, owned: Sequence[tuple[str, int, int]], grid: Grid) -> None:
-        """For the columns of these parties, each from its first to before its last."""
+    def __init__(self, owned: Sequence[tuple[str, int, int]], grid: Grid, again: bool = False) -> None:
+        """For the columns of these parties, each from its first to before its last.
+
+        `again` says whether a node may be asked about a second time, at a level below.
+        """
+        self.again = again
         offsets = grid.offsets.astype(np.int64)
         columns = np.concatenate([np.arange(first, last) for _, first, last in owned])
         self.at = np.concatenate([np.arange(offsets[c], offsets[c + 1]) for c in columns])
@@ -63,24 +69,36 @@ class ClaimedSums:
         self.place[columns] = np.arange(len(columns))
         self.known: dict[int, tuple[_Claims, int]] = {}
         """Of each node of this level, where it stands among what was claimed together."""
+        self.whole: dict[int, tuple[_Claims, int]] = {}
+        """The same of nodes above that were not cut."""
         self.parents: _Claims | None = None
         self.children: Ints = np.empty(0, np.int64)
         """Left and right child of each parent in turn."""
-        self.possible: Bools = np.empty((0, 0), np.bool_)
+        self.possible: Bools = np.empty((0, len(self.at)), np.bool_)
         """Of the children."""
 
     def give(self, nodes: Nodes, sums: Ints, absolute: Ints) -> None:
         """Sums of these nodes, all columns', and what the absolute values of their rows add up to; checked."""
         own, keys = sums[:, self.at], _keys(nodes.tree, nodes.node)  # a copy: the grower changes sums in place
-        if self.parents is None:
-            self._know(keys, _Claims(own, absolute, np.ones(own.shape[:2], np.bool_)))
+        below = np.isin(keys, self.children)
+        possible = np.ones(own.shape[:2], np.bool_)
+        child = np.searchsorted(self.children, keys[below])
+        possible[below] = self.possible[child]
+        self._check_again(keys, own)
+        self._know(keys, _Claims(own, absolute, possible))
+        alone = ~np.isin(child ^ 1, child)
+        if self.parents is None or not alone.any():
             return
-        child = np.searchsorted(self.children, keys)
-        self._know(keys, _Claims(own, absolute, self.possible[child]))
-        alone = np.flatnonzero(~np.isin(child ^ 1, child))
-        parent, sibling = child[alone] >> 1, child[alone] ^ 1
-        left = (self.parents.sums[parent] - own[alone], self.parents.absolute[parent] - absolute[alone])
-        self._know(self.children[sibling], _Claims(*left, self.possible[sibling]), derived=True)
+        at, child = np.flatnonzero(below)[alone], child[alone]
+        left = (self.parents.sums[child >> 1] - own[at], self.parents.absolute[child >> 1] - absolute[at])
+        self._know(self.children[child ^ 1], _Claims(*left, self.possible[child ^ 1]), derived=True)
+
+    def _check_again(self, keys: Ints, sums: Ints) -> None:
+        """Nodes that were claimed before and not cut since have the same rows, and so the same sums."""
+        for i, key in enumerate(keys.tolist()):
+            claims, at = self.whole.get(key, (None, 0))
+            if claims is not None and (differs := (claims.sums[at] != sums[i]).any(axis=1)).any():
+                raise made_up(self.owners[np.searchsorted(self.ends, int(differs.argmax()), "right")], AGAIN)
 
     def _know(self, keys: Ints, claims: _Claims, derived: bool = False) -> None:
         self._check_bins(claims)
@@ -107,7 +125,14 @@ class ClaimedSums:
 
     def forget(self) -> None:
         """Nodes were cut of which nothing was claimed; of their children nothing follows from claims above."""
-        self.parents, self.known = None, {}
+        self._keep(())
+        self.parents, self.children, self.possible = None, self.children[:0], self.possible[:0]
+
+    def _keep(self, cut: Container[int]) -> None:
+        """Of the nodes of this level those that are not cut may be claimed again."""
+        if self.again:
+            self.whole |= {key: found for key, found in self.known.items() if key not in cut}
+        self.known = {}
 
     def theirs(self, cuts: Cuts) -> Ints:
         """Which of the cuts are of these columns."""
@@ -115,7 +140,9 @@ class ClaimedSums:
 
     def cut(self, cuts: Cuts, which: Ints, left: Ints) -> None:
         """Nodes were cut; of some cuts these are the sums of the rows that went left, which must be the claimed."""
-        found = [self.known[key] for key in _keys(*cuts.nodes).tolist()]
+        keys = _keys(*cuts.nodes).tolist()
+        found = [self.known[key] for key in keys]
+        self._keep(set(keys))
         parents = _Claims(*(np.stack([claims[part][i] for claims, i in found]) for part in range(3)))
         possible = np.repeat(parents.possible, 2, axis=0)
         for i, sums in zip(which.tolist(), left, strict=True):
@@ -125,7 +152,7 @@ class ClaimedSums:
             self._check_cut(self.owners[column], parents.sums[i, here][goes].sum(axis=0), sums)
             possible[2 * i, here] &= goes
             possible[2 * i + 1, here] &= ~goes
-        self.parents, self.possible, self.known = parents, possible, {}
+        self.parents, self.possible = parents, possible
         self.children = _keys(np.repeat(cuts.nodes.tree, 2), np.stack([cuts.child, cuts.child + 1], axis=1).reshape(-1))
 
 

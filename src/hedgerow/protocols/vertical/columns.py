@@ -26,6 +26,7 @@ from hedgerow.privacy import shapes
 from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.levels import Levels
 from hedgerow.trees.local import Part
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Nodes
@@ -35,6 +36,14 @@ Bools = NDArray[np.bool_]
 
 ACTIVE_ONLY, PASSIVE_ONLY, JOINT = "APJ"
 """Whose columns compete at a level of a schedule: the active party's, the passive parties', or all."""
+OWNERS = {
+    ACTIVE_ONLY: frozenset({"active"}),
+    PASSIVE_ONLY: frozenset({"passive"}),
+    JOINT: frozenset({"active", "passive"}),
+    DEALING: frozenset({"holders"}),
+}
+POSITIVE = (False, True)
+"""Whether none is negative: of gradients, and of hessians."""
 RUN_SUMS = 4
 """Sums of a group and node that a run is laid out for: a gradient and a hessian, each twice, because a level may be
 asked for again after a loss."""
@@ -249,6 +258,7 @@ def tree_plans(
         yield RowsPlan(
             rows=rows,
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=nodes,
@@ -269,6 +279,11 @@ def _asked_levels(letters: str) -> Iterator[tuple[int, bool]]:
         dealing += letter == DEALING
         if asks(letter):
             yield depth - dealing, depth > 0 and letter == letters[depth - 1]
+
+
+def levels_of(schedule: str) -> Levels:
+    """Which nodes a level of this schedule looks at: as both sides and every table know it."""
+    return Levels(tuple(OWNERS[letter] for letter in schedule))
 
 
 def asks(letter: str) -> bool:
@@ -321,6 +336,7 @@ class Asked(NamedTuple):
         return RowsPlan(
             rows=max(n_rows, 1),
             bounds=(begin.bound, begin.bound),
+            positive=POSITIVE,
             groups=begin.groups,
             columns=begin.columns,
             nodes=len(sizes),

@@ -12,12 +12,13 @@ Sees in the clear.  Active: sides of rows at drawn cuts, which it could not choo
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
+from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.group import ROOM
 from hedgerow.protocols.told_trees import cut_list, sides_of
 from hedgerow.protocols.vertical.active import VerticalRows
@@ -30,6 +31,10 @@ class DrawnRows(VerticalRows):
     def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # however many
         """No node's sums are opened."""
         return 0
+
+    def _largest(self, party: str, begin: m.BeginSealed) -> Iterable[RowsPlan]:  # noqa: ARG002  # whatever the sizes
+        """Nothing is sealed."""
+        return ()
 
     def _new_sealing(self, asked: Mapping[str, int]) -> None:
         """Nothing is sealed."""

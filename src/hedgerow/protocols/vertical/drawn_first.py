@@ -32,7 +32,6 @@ from hedgerow.protocols.vertical.talk import Talk
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import grow
 from hedgerow.trees.local import LocalRows, Sample
-from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts
 
 Level = dict[str, bytes]
@@ -50,7 +49,7 @@ def ask_all_sides(talk: Talk, ready: Ready, joint: AllColumns, progress: Progres
     plan, params = talk.group.plan, talk.group.plan.params
     blank = UnlabelledRows.of(ready.rows, ready.fixed.scales)
     kind = AskedEverywhere if has_private_model(plan) else AskedRows
-    rows = kind(talk, blank, joint, params, len(progress.state.drawn))
+    rows = kind(talk, blank, joint, len(progress.state.drawn))
     whole = planned(growth_of(joint.grid, params, ready.fixed.scales, ready.task.threads), plan, joint, talk.asks)
     growth = replace(whole, max_depth=len(plan.schedule.rstrip(ACTIVE_ONLY)))
     for round_ in range(len(progress.state.drawn), params.n_estimators):
@@ -111,10 +110,8 @@ class AskedEverywhere(AskedRows):
 class ToldRows(DrawnRows):
     """Rows whose sides at drawn cuts were told before; from here on nothing is said."""
 
-    def __init__(
-        self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, drawn: Sequence[bytes]
-    ) -> None:
-        super().__init__(talk, own, joint, params, len(drawn))
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, drawn: Sequence[bytes]) -> None:
+        super().__init__(talk, own, joint, len(drawn))
         self._rounds = drawn
         self._left: list[Level] = []
 

@@ -48,7 +48,7 @@ class DrawnPassiveRows(PassiveRows):
         now = self.now
         if run.finished or now is None:
             run.start(request.round)
-            now = self.now = OpenRound(run.table.parts(begun.n_trees, request.round), begun.n_trees, None)
+            now = self.now = OpenRound(run.table.parts(begun.n_trees, request.round), self._roots(begun), None)
             self._open.start()
         told = self._followed_moves(now.nodes, request.moves)
         # A level is cut at once: whoever came back with further nodes of it would have seen the sides of some.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.options import DEALING
 from hedgerow.agreement.plan import Plan
-from hedgerow.protocols.vertical.columns import JOINT, PASSIVE_ONLY, AllColumns, ColumnSpan
+from hedgerow.protocols.vertical.columns import JOINT, PASSIVE_ONLY, AllColumns, ColumnSpan, levels_of
 from hedgerow.protocols.vertical.private_cuts import has_private_model
 from hedgerow.protocols.vertical.talk import Asks
 from hedgerow.trees.drawn_cuts import DrawnCuts, GivenCuts, GivenLevels, Ints
@@ -30,9 +30,16 @@ def planned(growth: Growth, plan: Plan, joint: AllColumns, asks: Asks) -> Growth
         return found
 
     sampled = plan.method.passive_rows < 1
-    growth = replace(growth, columns=replace(growth.columns, among=among), sampled=sampled)
-    given = given_cuts(plan, joint, asks)
-    return replace(growth, given=given, max_depth=len(plan.schedule)) if given is not None else growth
+    columns = replace(growth.columns, among=among)
+    return replace(
+        growth,
+        columns=columns,
+        sampled=sampled,
+        given=given_cuts(plan, joint, asks),
+        levels=levels_of(plan.schedule),
+        dealing=holder,
+        max_depth=len(plan.schedule) or growth.max_depth,
+    )
 
 
 def given_cuts(plan: Plan, joint: AllColumns, asks: Asks) -> GivenCuts | None:

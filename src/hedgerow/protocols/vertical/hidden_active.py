@@ -35,13 +35,13 @@ plan's trees can have, cuts of its own grid (`hidden_passive`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, HiddenCuts, HiddenSides, SealedSums
+from hedgerow.corridor.messages import AskHiddenSides, AskHiddenSums, BeginSealed, HiddenCuts, HiddenSides, SealedSums
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.privacy.additive import SecretKey
 from hedgerow.privacy.shapes import RowsPlan
@@ -59,7 +59,6 @@ from hedgerow.protocols.vertical.hidden_sizes import (
 from hedgerow.trees.forest import Forest
 from hedgerow.trees.grow import LARGEST_LEVEL
 from hedgerow.trees.local import LocalRows, Part
-from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Cuts, Nodes
 
 
@@ -105,7 +104,8 @@ class HiddenRows(VerticalRows):
 
     seals_sides = True
 
-    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, params: TreeParams, done: int) -> None:
+    def __init__(self, talk: Talk, own: LocalRows, joint: AllColumns, done: int) -> None:
+        params = talk.group.plan.params
         held_out = 0 if own.held_out is None else own.held_out.matrix.n_rows
         n_rows = own.own.matrix.n_rows + held_out
         self.hidden = HiddenSizes(len(own.own.scores), params.n_estimators, params.max_depth, n_rows)
@@ -116,11 +116,15 @@ class HiddenRows(VerticalRows):
                 "bins; use fewer levels (max_depth) or bins (max_bin)."
             )
         self.following = _Following((), None, set())
-        super().__init__(talk, own, joint, params, done)
+        super().__init__(talk, own, joint, done)
 
     def _run_nodes(self, n_trees: int) -> int:  # noqa: ARG002  # known by the sizes
         """As many as trees can have, and as if sides were sums."""
         return KINDS * self.hidden.run_nodes
+
+    def _largest(self, party: str, begin: BeginSealed) -> Iterable[RowsPlan]:  # noqa: ARG002  # all have the same rows
+        """Every step of a tree."""
+        return hidden_plans(begin, self.hidden, self.own.own.matrix.n_rows)
 
     def _plans(self, party: str) -> Iterator[RowsPlan]:  # noqa: ARG002  # all have the same rows
         """What this round's key is for where a party answers, as it knows too."""

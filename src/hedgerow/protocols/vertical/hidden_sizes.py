@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hedgerow.corridor.messages import BeginSealed
 from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.shapes import RowsPlan, SlotsPlan
+from hedgerow.protocols.vertical.columns import POSITIVE
 
 FEW_TOGETHER, TOGETHER, MOST_TOGETHER = 280_000, 1 << 20, 32
 """Rows times nodes of one request for sums. Few are quickest, because what they take stays near the processor; but four
@@ -79,6 +80,7 @@ def sums_plan(
     return RowsPlan(
         rows=n_counted,
         bounds=(begin.bound, begin.bound) * len(step),
+        positive=POSITIVE * len(step),
         filled=tuple(rows for node in step for rows in (sizes.most_rows(level, node, n_counted),) * 2),
         groups=begin.groups,
         columns=begin.columns,

@@ -69,19 +69,16 @@ class NotedRows:
         finally:
             self._note()
 
-    @property
-    def subtracts(self) -> bool:
-        """As the rows do."""
-        return self.rows.subtracts
-
     def start_round(self, round_: int) -> None:
         """As without a note."""
         self.rows.start_round(round_)
         self.learnt.start_round()
 
     def histograms(self, nodes: Nodes) -> NDArray[np.int64]:
-        """The sums, noted."""
+        """The sums, noted where anybody was asked for them."""
         out, own = self._asking(lambda: self.rows.histograms(nodes)), self.rows.own
+        if not self.rows.asking:
+            return out
         self._count()
         self._to_note.append(partial(self.learnt.sums, nodes, out, own.parts[0], self.rows.now.own_gradients))
         return out

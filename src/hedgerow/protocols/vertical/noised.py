@@ -33,7 +33,7 @@ from hedgerow.privacy.promise import Promise, promised
 from hedgerow.protocols.session.journal import Log, NoLog
 from hedgerow.protocols.session.noised_releases import noise_by
 from hedgerow.protocols.session.owner import Active
-from hedgerow.protocols.vertical.columns import AllColumns
+from hedgerow.protocols.vertical.columns import AllColumns, levels_of
 from hedgerow.protocols.vertical.prepare import prepare
 from hedgerow.protocols.vertical.private_cuts import cuts_for, cuts_of, declared, private_grid
 from hedgerow.storage.audit import AuditLog
@@ -144,7 +144,8 @@ class NoisedLabels:
     def around(self, rows: Rows, ready: Ready, joint: AllColumns) -> tuple[LabelNoisedRows, TreeParams]:
         """Rows of which no sum of gradients leaves without noise."""
         schedule, params = self.schedule(ready, joint), self.plan.params
-        noised = LabelNoisedRows(rows, joint.grid, schedule, ready.fixed.scales, self.releases.release)
+        levels = levels_of(self.plan.schedule)
+        noised = LabelNoisedRows(rows, joint.grid, schedule, ready.fixed.scales, self.releases.release, levels)
         return noised, replace(params, min_child_weight=max(params.min_child_weight, schedule.least_side))
 
     def promise(self, joint: AllColumns) -> Promise:  # noqa: ARG002  # others release nothing

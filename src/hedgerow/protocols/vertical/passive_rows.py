@@ -31,7 +31,16 @@ from hedgerow.protocols.told_trees import (
     sides_of,
     somewhere,
 )
-from hedgerow.protocols.vertical.columns import Asked, CutPlaces, asks, run_nodes, tree_plans, with_siblings
+from hedgerow.protocols.vertical.columns import (
+    POSITIVE,
+    Asked,
+    CutPlaces,
+    asks,
+    levels_of,
+    run_nodes,
+    tree_plans,
+    with_siblings,
+)
 from hedgerow.protocols.vertical.passive_run import FIRST, REPEATS, PassiveRun
 from hedgerow.trees.local import Part
 from hedgerow.trees.splits import Cuts, Nodes
@@ -85,13 +94,13 @@ class OwnPaths:
 class OpenRound:
     """What a party holds while the trees of one round grow: its rows, the nodes, and what is sealed for it."""
 
-    def __init__(self, parts: list[Part], n_trees: int, public: PublicKey | None, merging: Merging = ()) -> None:
+    def __init__(self, parts: list[Part], nodes: ToldNodes, public: PublicKey | None, merging: Merging = ()) -> None:
         """Without a key where nothing is sealed."""
-        self.parts, self.nodes, self.public = parts, ToldNodes.at_roots(n_trees), public
+        self.parts, self.nodes, self.public = parts, nodes, public
         self.merging = merging
         """Distances at which results are merged."""
         self.level = 0
-        self.paths = OwnPaths(n_trees)
+        self.paths = OwnPaths(len(nodes.sizes))
         self.told: dict[tuple[int, int], list[NDArray[np.bool_]]] = {}
         """The sides that were told at nodes of the lowest level."""
         self.sealed_gradients = b""
@@ -169,7 +178,7 @@ class PassiveRows:
             plans = tree_plans(begun, parts[0].orders.shape[1], table.params, table.levels, self.run.sharing)
             merging = table.cipher.merging(plans)
             public = table.cipher.read_public_key(request.public_key, table.threads, merging)
-            now = OpenRound(parts, begun.n_trees, public, merging)
+            now = OpenRound(parts, self._roots(begun), public, merging)
         elif request.public_key:
             raise ProtocolError("The active party gives another key in the middle of a tree.")
         told = self._followed_moves(now.nodes, request.moves)
@@ -179,6 +188,10 @@ class PassiveRows:
         self._move_all(now, request.moves)
         now.nodes = told
         return now
+
+    def _roots(self, begun: m.BeginSealed) -> ToldNodes:
+        """The trees of a round before their first step."""
+        return ToldNodes.at_roots(begun.n_trees, levels_of(self.run.table.levels))
 
     def _followed_moves(self, told: ToldNodes, every: Sequence[m.Moves]) -> ToldNodes:
         """The nodes after these moves, if they can be; nothing moves yet."""
@@ -328,11 +341,14 @@ class PassiveRows:
         table = self.run.table
         own, widest = table.n_own, begun.n_trees << max(table.params.max_depth - 1, 0)
         lowest = begun.n_trees if self.now is None else 2 * self.now.nodes.n_lowest
+        if table.levels:  # several levels may lie between, and nodes above them may be asked about again
+            lowest = widest
         if not own:
             return 0
         plan = RowsPlan(
             rows=own * begun.n_trees,
             bounds=(begun.bound, begun.bound),
+            positive=POSITIVE,
             groups=begun.groups,
             columns=begun.columns,
             nodes=max(min(lowest, widest), 1),

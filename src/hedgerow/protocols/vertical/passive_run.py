@@ -26,7 +26,7 @@ from hedgerow.privacy.pads import Pads
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.session.journal import Journal
 from hedgerow.protocols.session.stores import CutStore, OwnCuts
-from hedgerow.protocols.vertical.columns import RUN_SUMS, asks
+from hedgerow.protocols.vertical.columns import POSITIVE, RUN_SUMS, asks
 from hedgerow.protocols.vertical.passive_table import PassiveTable
 from hedgerow.trees.grow import joined_cuts
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
@@ -146,7 +146,7 @@ class PassiveRun:
             bounds, groups, run_sums = (request.bound, request.bound), request.groups, request.run_sums
             one = RowsPlan(
                 rows=1, bounds=bounds, groups=groups, columns=request.columns, run_sums=run_sums,
-                together=request.together,
+                together=request.together, positive=POSITIVE,
             )  # fmt: skip
             self.table.cipher.ensure_rows(one)
 

@@ -59,7 +59,7 @@ def grow(
     growth = growth_of(joint.grid, params, scales, task.threads)
     grown = boost(
         all_rows,
-        planned(growth, plan, joint, asks),
+        replace(planned(growth, plan, joint, asks), subtracts=noised is None),
         plan.params,
         scales,
         task.loss.n_trees,
@@ -83,9 +83,9 @@ def _rows(talk: Talk, ready: Ready, joint: AllColumns, state: State, done: int) 
     """Everybody's columns over the own rows; the parties hear how large the run will be, unless all is told already."""
     plan = talk.group.plan
     if tells_first(plan):
-        return ToldRows(talk, ready.rows, joint, plan.params, state.drawn)
+        return ToldRows(talk, ready.rows, joint, state.drawn)
     kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
-    return kind(talk, ready.rows, joint, plan.params, done)
+    return kind(talk, ready.rows, joint, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

@@ -24,6 +24,11 @@ NOT_COVERED = (
     "The promise is of what the run released. Curves and figures on this page that come from own rows have no noise: "
     "they are not covered by it, and should not be passed on as if they were."
 )
+NO_PROMISE = "No differential privacy: nothing bounds what the trained model may tell of one row."
+ASKED_ONLY = (
+    "Differential privacy was asked for, as above, and no promise is kept here: as long as the run has not finished, "
+    "or where its folder lacks the promise, do not count on any epsilon."
+)
 SMALL = 12
 """Entries of a list of numbers that are shown one by one."""
 
@@ -52,9 +57,8 @@ def privacy(subject: Subject) -> Section:
         parts.append(tag("h3", "What all agreed to"))
         parts.append(facts(_flat(method) if isinstance(method, Mapping) else [("method", method)]))
         if not promise:
-            parts.append(
-                paragraph("No differential privacy: nothing bounds what the trained model may tell of one row.")
-            )
+            asked = isinstance(method, Mapping) and method.get("dp")
+            parts.append(paragraph(ASKED_ONLY if asked else NO_PROMISE))
     if not parts:
         return Section(
             "privacy", "Privacy settings", lacks=("A model that was trained on one table has no such plan.",)

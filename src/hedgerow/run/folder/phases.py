@@ -20,13 +20,13 @@ _KINDS: Mapping[str, tuple[type[m.Request] | type[m.Answer], ...]] = {
     ),
     PREPARING: (
         m.AskCounts, m.AskLocalCuts, m.LocalCuts, m.AskMoments, m.AskCommonColumns, m.CommonColumns, m.AskColumns,
-        m.OwnColumns, m.NamedColumns, m.ShareColumns,
+        m.OwnColumns, m.NamedColumns, m.ShareColumns, m.AskNoisedCounts,
     ),
     GROWING: (
         m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, m.NextRound, m.FromOpener, m.SealedWords, m.PassSum,
         m.GoOn, m.ToEveryParty, m.RoundGrown, m.AskTrees, m.OwnTrees, m.BeginSealed, m.AskSealedSums, m.SealedSums,
         m.AllowedSums, m.AskSides, m.Sides, m.AskDrawnSides, m.AskHiddenSums, m.AskHiddenSides, m.HiddenSides,
-        m.EndRound,
+        m.EndRound, m.BeginNoised, m.AskNoisedSums,
     ),
     PREDICTING: (m.AskKnown, m.Known, m.AskWays, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores),
     ENDING: (m.KeepPart, m.Led, m.Farewell),

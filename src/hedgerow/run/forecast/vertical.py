@@ -17,7 +17,7 @@ from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
-from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, RUN_SUMS, run_nodes, tree_plans
+from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, POSITIVE, RUN_SUMS, run_nodes, tree_plans
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -124,6 +124,7 @@ def _agreed(plan: Plan, sizes: Sizes, rows: int, nodes: int, most_rows: int) -> 
     return RowsPlan(
         rows=rows,
         bounds=(bound, bound),
+        positive=POSITIVE,
         groups=groups,
         columns=max(sizes.columns, 1),
         nodes=nodes,

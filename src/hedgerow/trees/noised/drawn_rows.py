@@ -27,7 +27,7 @@ def clipped_rows(rows: LocalRows) -> ClippedRows:
 class DrawnNoisedRows:
     """Rows around those of all parties, whose leaves alone are told, with noise."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
     def __init__(self, rows: Rows, schedule: DrawnSchedule, release: Release) -> None:
         self.rows, self.schedule, self.release = rows, schedule, release

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import Rows, Summed
+from hedgerow.trees.levels import ALIKE, Levels
 from hedgerow.trees.noised.label_rule import LEAF_SHIFT, PRIOR, LabelSchedule
 from hedgerow.trees.noised.rule import Planned
 from hedgerow.trees.splits import Cuts, Nodes
@@ -30,25 +31,28 @@ class _Parents(NamedTuple):
 
     sums: I64
     sizes: I64
+    children: Nodes
 
 
 class LabelNoisedRows:
     """Rows around those of all parties: no sum of gradients leaves without noise."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
-    def __init__(self, rows: Rows, grid: Grid, schedule: LabelSchedule, scales: Scales, release: Release) -> None:
-        self.rows, self.schedule, self.release = rows, schedule, release
+    def __init__(
+        self, rows: Rows, grid: Grid, schedule: LabelSchedule, scales: Scales, release: Release, levels: Levels = ALIKE
+    ) -> None:
+        self.rows, self.schedule, self.release, self.levels = rows, schedule, release, levels
         self.totals = Totals(grid)
         self.wide = scales.wide
-        self._round = self._step = -1
+        self._round = self._step = self._depth = -1
         self._nodes: Nodes | None = None
         self._exact: I64 = np.empty((0, 0, 2), np.int64)
         self._parents: _Parents | None = None
 
     def start_round(self, round_: int) -> None:
         """As the rows do."""
-        self._round, self._step, self._parents = round_, 0, None
+        self._round, self._step, self._depth, self._parents = round_, 0, 0, None
         self.rows.start_round(round_)
 
     def histograms(self, nodes: Nodes) -> I64:
@@ -63,7 +67,7 @@ class LabelNoisedRows:
     def _sums(self, nodes: Nodes) -> I64:
         """Exact, of which half are asked for where the others follow."""
         parents = self._parents
-        if parents is None or not self.rows.subtracts or len(nodes.tree) != 2 * len(parents.sums):
+        if parents is None or not self.levels.alike(self._depth) or not _same(nodes, parents.children):
             return self.rows.histograms(nodes)
         pairs = np.arange(len(parents.sums))
         smaller = 2 * pairs + (parents.sizes[:, 1] < parents.sizes[:, 0])
@@ -76,7 +80,9 @@ class LabelNoisedRows:
         """As the rows do; how many go where does not depend on labels."""
         at = self._places(cuts.nodes)
         sizes = self.rows.divide(cuts)
-        self._parents = None if sizes is None or at is None else _Parents(self._exact[at], sizes)
+        self._depth += 1
+        children = Nodes(np.repeat(cuts.nodes.tree, 2), np.stack([cuts.child, cuts.child + 1], axis=1).reshape(-1))
+        self._parents = None if sizes is None or at is None else _Parents(self._exact[at], sizes, children)
         return np.asarray(sizes)
 
     def _places(self, nodes: Nodes) -> I64 | None:
@@ -118,6 +124,10 @@ class LabelNoisedRows:
     def held_out_sums(self, metric: Summed, n_rounds: int) -> I64:
         """Never asked for: a metric that is followed is refused."""
         raise NotImplementedError(f"{type(metric).__name__} after {n_rounds} rounds would be summed without noise")
+
+
+def _same(nodes: Nodes, others: Nodes) -> bool:
+    return np.array_equal(nodes.tree, others.tree) and np.array_equal(nodes.node, others.node)
 
 
 class Totals:
