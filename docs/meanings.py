@@ -24,6 +24,8 @@ PARAMETERS = {
     "horizontal or vertical federation",
     "min_child_rows": "least number of rows in a child",
     "federation": "how several parties' tables learn together; None: one table",
+    "dp": "[differential privacy](../how-to/choose-epsilon.md) of one table; of several parties it is an option of "
+    "their federation",
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
@@ -35,6 +37,7 @@ PARAMETERS = {
 }
 PARAMETER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
+    "dp": "`DP(epsilon=...)` or None",
     "federation": "`Horizontal`, `Vertical`, `Hybrid`, `Bagged`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
@@ -174,8 +177,8 @@ RUN_FILE = {
         "owner's table must keep to it",
         "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
         "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
-        "classes": "all classes, declared because a rare one would tell of a single row; simulations take those in the "
-        "labels",
+        "classes": "all classes, declared because a rare one would tell of a single row; rows of others are left out "
+        "without a word to the other parties. Simulations take those in the labels",
         "categories": 'the categories of columns, declared likewise, like `{job = ["clerk", "other"]}`; others '
         "count as missing",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "

@@ -1,20 +1,28 @@
 """Federations with differential privacy for tests, whose noise is known: what each party drew, in order."""
 
 import numpy as np
-from federated import SMALL, Federation
 
+from federated import Federation, OpenParty, identity
 from hedgerow import DP
 from hedgerow.agreement.plan import Goal
+from hedgerow.agreement.policy import ALLOW_ALL
+from hedgerow.corridor import messages as m
+from hedgerow.corridor.wire import decode_answer, decode_request
 from hedgerow.data import partition
 from hedgerow.data.table import Table
 from hedgerow.model.noised_terms import terms_of
 from hedgerow.model.prepare import n_categories
 from hedgerow.privacy import noise
+from hedgerow.privacy.ledger import RELEASED
+from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.columns import loss_of
+from hedgerow.protocols.party import Owner
+from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.noised.fit import fit
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
+from hedgerow.trees.params import TreeParams
 
-LOOSE = DP(5.0, label_range=None)
+LOOSE, PLAIN = DP(5.0), TreeParams()
 
 
 def rows(n=600, columns=3, seed=0, classes=2) -> Table:
@@ -44,7 +52,7 @@ class Drawn:
         return sum(words for _, words in self.all[number * n_parties : (number + 1) * n_parties])
 
 
-def noised(tables=None, n=4, dp=LOOSE, goal=None, params=SMALL, **more) -> Federation:
+def noised(tables=None, n=4, dp=LOOSE, goal=None, params=PLAIN, **more) -> Federation:
     """A federation whose sums have noise."""
     tables = partition.rows(rows(), n=n) if tables is None else tables
     return Federation(tables, params, goal or Goal(), dp=dp, **more)
@@ -102,3 +110,85 @@ def pooled(fed: Federation, model, drawn: Drawn):
 def same(forest, other) -> bool:
     """Whether two forests are the same to the last bit."""
     return all(np.array_equal(getattr(forest, f), getattr(other, f)) for f in forest.__dataclass_fields__)
+
+
+class Killed(Exception):
+    """A process ends here."""
+
+
+class DurableLog:
+    """A log that has lost, after its process was killed, what was not synced."""
+
+    def __init__(self):
+        self.synced, self.pending = [], []
+
+    def note(self, event, /, **facts):
+        self.pending.append({"event": event, **facts})
+
+    def lines(self):
+        return iter([*self.synced, *self.pending])
+
+    def sync(self):
+        self.synced += self.pending
+        self.pending = []
+
+    def lose_power(self):
+        self.pending = []
+
+    def released(self):
+        """The keys of releases that are counted, as often as they are."""
+        return [line["key"] for line in self.synced if line["event"] == RELEASED]
+
+
+class OnDisk(Federation):
+    """A federation whose parties keep logs and noised words, in a folder, beyond their processes."""
+
+    def __init__(self, folder, dp, tables=None, **more):
+        self.folder = folder
+        tables = partition.rows(rows(300, 2), n=3) if tables is None else tables
+        super().__init__(tables, PLAIN, logs={name: DurableLog() for name in tables}, dp=dp, **more)
+
+    def party(self, name):
+        owner = Owner(
+            name, self.tables[name], None, ALLOW_ALL, identity(name), self.logs[name], durable=True,
+            noised=KeptWords(self.folder / name, "a run"),
+        )  # fmt: skip
+        return OpenParty(owner, 1, lambda content: self.kept.__setitem__(name, content))
+
+    def restart(self, name):
+        self.logs[name].lose_power()
+        super().restart(name)
+
+
+class Deadly(InProcess):
+    """Parties that are killed come back as new processes; every noised sum that leaves was counted on disk before."""
+
+    def __init__(self, federation: OnDisk, loses=lambda _name, _request: False):
+        super().__init__(federation.transport.answers)
+        self.federation, self.loses, self.given = federation, loses, {}
+        self.deaths = 0
+
+    def carry(self, frames, deadline, most_bytes):
+        answers = {}
+        for name in frames:
+            request = decode_request(frames[name])
+            try:
+                answer = self.answers[name](frames[name])
+            except Killed:
+                self.kill(name)
+                continue
+            self._check_counted(name, request, answer)
+            if self.loses(name, request):
+                self.kill(name)
+            else:
+                answers[name] = answer
+        return answers, frozenset(frames) - frozenset(answers)
+
+    def kill(self, name):
+        self.deaths += 1
+        self.federation.restart(name)
+
+    def _check_counted(self, name, request, answer):
+        if isinstance(decode_answer(answer, 1 << 26), m.NoisedSums):
+            self.given.setdefault(name, set()).add(request.release)
+            assert len(self.federation.logs[name].released()) >= len(self.given[name]), "a release was not counted"

@@ -3,13 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from federated import SMALL
-from noised import Drawn, noised, pooled, rows, same
 from scipy import sparse
 
 from hedgerow import DP, partition
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
+from noised import Drawn, noised, pooled, rows, same
 
 NUMBERS = Goal("squared")
 
@@ -73,5 +72,5 @@ def test_it_would_be_seen_if_a_party_added_other_noise(monkeypatch):
 def test_where_rows_lie_changes_nothing_but_the_noise(monkeypatch):
     monkeypatch.setattr("hedgerow.privacy.noise.gaussian", lambda n, _: np.zeros(n, np.int64))
     table = rows()
-    models = [noised(partition.rows(table, n=n, seed=n), params=SMALL).model() for n in (3, 5)]
+    models = [noised(partition.rows(table, n=n, seed=n)).model() for n in (3, 5)]
     assert same(models[0].forest, models[1].forest)

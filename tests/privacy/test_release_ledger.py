@@ -331,7 +331,7 @@ with closing(AuditLog(folder / "audit.log", "a run", "north")) as log:
     words = NoisedWords(Ledger(Budget(3, 1e-6), [release], log, "a run"), KeptWords(folder / "noised", "a run"))
     for n in range(500):
         one = Release("tree", "gaussian", 1000, 1e5)
-        own = words.words("tree", one, b"%d" % n, lambda: np.frombuffer(os.urandom(16), np.int64))
+        own = words.words(f"tree {n}", one, b"%d" % n, lambda: np.frombuffer(os.urandom(16), np.int64))
         print(n, own.tobytes().hex(), flush=True)
 """
 
@@ -510,3 +510,34 @@ def test_two_runs_that_begin_at_the_same_time_do_not_exceed_the_limit_together()
         Ledger(BUDGET, PLANNED_RELEASES, MemoryLog(), "a run", OwnerBudget(log, LifetimeLimit(epsilon=1.1)))
     assert [line["event"] for line in log.kept] == [PLANNED, PLANNED, ENDED]
     assert total_of(list(runs_in(log).values()), DELTA).epsilon <= 1
+
+
+def test_after_the_end_nothing_that_was_planned_is_released_any_longer():
+    """It is no longer in the owner's count."""
+    log = MemoryLog()
+    one = ledger(log=log, run="it", lifetime=OwnerBudget(log, LifetimeLimit(epsilon=1)))
+    one.release("counts 0", COUNTS)
+    one.finish()
+    with pytest.raises(PrivacyError, match="'counts' is asked for after the end of the run"):
+        one.release("counts 1", COUNTS)
+    (cost,) = runs_in(log).values()
+    assert cost.releases == Counter([COUNTS])
+
+
+def test_a_run_that_is_resumed_after_its_end_has_all_of_its_budget_again_and_no_more():
+    """Its last answer was lost; it must not be refused as if it cost twice as much."""
+    log, runs = MemoryLog(), MemoryLog()
+    limit = LifetimeLimit(epsilon=1)
+
+    def process():
+        return Ledger(BUDGET, [COUNTS], log, "it", OwnerBudget(runs, limit), more_to_come=True)
+
+    begun = process()
+    begun.release("counts 0", COUNTS)
+    before = runs_in(runs)[begun.id].releases
+    begun.finish()
+    assert runs_in(runs)[begun.id].releases == Counter([COUNTS])
+    again = process()
+    assert runs_in(runs)[again.id].releases == before
+    again.finish()
+    assert runs_in(runs)[again.id].releases == Counter([COUNTS])

@@ -11,13 +11,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import roc_auc_score
 
 from hedgerow.data.table import Table
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.model.prepare import own_cuts, under_cuts
+from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.trees.boost import boost
 from hedgerow.trees.grow import Growth
 from hedgerow.trees.losses import Loss
-from hedgerow.trees.noised import growing
 from hedgerow.trees.noised.clipped import clip_gradients, clip_jointly
-from hedgerow.trees.noised.fit_greedy import fit_greedy
+from hedgerow.trees.noised.fit_greedy import GreedyTask, chosen_of, fit_greedy
 from hedgerow.trees.noised.greedy import Settling, root_mean, root_words
 from hedgerow.trees.noised.greedy_rule import Chosen, greedy_schedule
 from hedgerow.trees.noised.growing import GreedyTrees, Start, boost_noised
@@ -151,6 +152,11 @@ def test_the_users_numbers_are_kept():
     assert params.reg_lambda == 3.0
 
 
+def test_what_the_user_set_is_what_differs_from_the_defaults():
+    assert chosen_of(TreeParams()) == Chosen()
+    assert chosen_of(TreeParams(max_depth=2, reg_lambda=7.0)) == Chosen(max_depth=2)
+
+
 def test_without_noise_cuts_are_those_of_ordinary_growing():
     values, labels = table_of(800)
     schedule = greedy_schedule(terms_of(mu=1e4), 800, Chosen(5, 3, 0.3, 8))
@@ -202,10 +208,35 @@ def test_the_first_score_is_the_mean_label():
     assert root_mean(np.array([10**9, -5])) == 0.999
 
 
-def fitted(values, labels, terms, draw, loss=LOGISTIC, chosen=None):
+class Given(PooledTrees):
+    """Releases whose noise a test gives."""
+
+    def __init__(self, own, draw):
+        super().__init__(own, Ledger(Budget(1.0, 1e-6), ()))
+        self.draw, self.opened = draw, []
+
+    def begin_trees(self, start, schedule):
+        self.trees = schedule
+        self.own.begin(start.grid, schedule.before, 0)
+
+    def noised(self, planned, own_words):
+        self.opened.append(own_words + self.draw(len(own_words), planned.variance))
+        return self.opened[-1]
+
+
+class Replayed(Given):
+    """Sums that were opened before, whatever these rows are."""
+
+    def noised(self, planned, own_words):
+        return self.opened.pop(0)
+
+
+def fitted(values, labels, terms, draw, loss=LOGISTIC, kind=Given, opened=()):
     own = OwnSums(OwnRows(values, float("nan"), labels), terms)
-    n_categories = np.zeros(values.shape[1], np.int64)
-    return fit_greedy(own, loss, TreeParams(min_child_weight=0), chosen or Chosen(), n_categories, draw)
+    task = GreedyTask(terms, loss, TreeParams(min_child_weight=0), np.zeros(values.shape[1], np.int64))
+    releases = kind(own, draw)
+    releases.opened.extend(opened)
+    return fit_greedy(releases, task), releases
 
 
 def scores_of(fit, values):
@@ -222,37 +253,22 @@ def test_noise_is_drawn_for_every_word_of_every_planned_release_and_for_no_more(
         drawn[variance] += 1
         return np.random.default_rng(1).normal(0, sqrt(variance), n).astype(np.int64)
 
-    fit = fitted(values, labels, terms_of(5, 2.0), draw)
+    fit, _ = fitted(values, labels, terms_of(5, 2.0), draw)
     planned = {p.variance: p.times for p in fit.schedule.planned}
     assert set(drawn) == set(planned)
     assert all(drawn[variance] <= times for variance, times in planned.items())
     assert drawn[fit.schedule.leaves.variance] == fit.schedule.n_trees
 
 
-def test_a_forest_is_a_function_of_the_noised_sums_alone(monkeypatch):
-    """Whatever is opened with the noise taken away again must not matter: two runs with the same opened sums agree."""
-    values, labels = table_of(1500)
-    opened = []
-
-    class Kept(growing.NoisedRows):
-        def _noised(self, sums, variance):
-            out = super()._noised(sums, variance)
-            opened.append(out.copy())
-            return out
-
-    class Replayed(growing.NoisedRows):
-        def _noised(self, sums, variance):
-            return opened.pop(0)
-
+def test_a_forest_is_a_function_of_the_opened_sums_alone():
     def draw(n, variance):
         return np.random.default_rng(n).normal(0, sqrt(variance), n).astype(np.int64)
 
-    monkeypatch.setattr(growing, "NoisedRows", Kept)
-    first = fitted(values, labels, terms_of(mu=1.0), draw)
-    monkeypatch.setattr(growing, "NoisedRows", Replayed)
-    second = fitted(values, labels, terms_of(mu=1.0), draw)
-    assert not opened
-    assert np.array_equal(first.forest.values, second.forest.values)
+    first, releases = fitted(*table_of(1500), terms_of(mu=1.0), draw)
+    others = table_of(50, seed=9)
+    second, _ = fitted(*others, terms_of(mu=1.0), draw, kind=Replayed, opened=releases.opened)
+    for name in first.forest.__dataclass_fields__:
+        assert np.array_equal(getattr(first.forest, name), getattr(second.forest, name)), name
 
 
 def test_it_learns_what_needs_two_columns_at_once():
@@ -262,7 +278,7 @@ def test_it_learns_what_needs_two_columns_at_once():
     def draw(n, variance):
         return np.random.default_rng(variance % 1000 + n).normal(0, sqrt(variance), n).astype(np.int64)
 
-    assert roc_auc_score(truth, scores_of(fitted(values, labels, terms_of(mu=2.0), draw), test)) > 0.84
+    assert roc_auc_score(truth, scores_of(fitted(values, labels, terms_of(mu=2.0), draw)[0], test)) > 0.84
     numbers = (values[:, 0] > 0) * 6.0 + (values[:, 1] > 0) * (values[:, 2] > 0) * 4.0
-    fit = fitted(values, numbers.astype(np.float32), terms_of(mu=2.0, label_range=(0.0, 10.0)), draw, SQUARED)
+    fit, _ = fitted(values, numbers.astype(np.float32), terms_of(mu=2.0, label_range=(0.0, 10.0)), draw, SQUARED)
     assert np.sqrt(np.mean((scores_of(fit, values) - numbers) ** 2)) < 0.5 * numbers.std()

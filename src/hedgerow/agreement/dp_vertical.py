@@ -38,7 +38,7 @@ NO_ROWS = (
 )
 NO_PASSIVE = (
     "No epsilon can be promised of the passive parties' columns against the active party: it is told on which side of "
-    "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could be, is not built yet."
+    "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could, is not built yet."
 )
 NO_HYBRID = (
     "In a hybrid run one row of a passive party may stand in many rows of the active one, whose sides and sums are "
@@ -104,9 +104,7 @@ def _drawn(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     yield (
         bool(late),
         f"levels = {levels!r}",
-        (
-            'below a cut that labels chose, who shares a node tells of labels; put passive levels first, like "PPAAA"'
-        ),
+        ('below a cut that labels chose, who shares a node tells of labels; put passive levels first, like "PPAAA"'),
     )
     yield dp is not None and dp.label_range is not None, "label_range", "nothing is noised, so no range matters"
 

@@ -6,6 +6,14 @@ from hedgerow.agreement.dp import DP
 from hedgerow.agreement.plan import Plan
 
 SCOPE = "every sum that is opened in the run, and the model"
+NO_EPSILON = (
+    "No epsilon: FedTree's noise leaves numbers of rows, cut points and the first score as they are, so that nothing "
+    "is promised of the model; what it calls epsilon is that of one histogram, and there is one for each column, level "
+    "and tree.",
+    "This method is for comparison only; for a promise that holds use another, like DP(epsilon=1), in a run file "
+    "epsilon = 1.",
+)
+"""Of FedTree's method, wherever it is used."""
 NEIGHBOURS = "add or remove one"
 
 
@@ -13,7 +21,7 @@ def adversary(plan: Plan) -> str:
     """Against whom the promise holds."""
     dp, n = plan.method.dp, len(plan.members)
     if dp is None or not dp.colluders:
-        return "the driver and whoever has the model, if no party tells them anything"
+        return "the driver and outsiders who have the model, but not against the parties, who know their own noise"
     some = "one party" if dp.colluders == 1 else f"{dp.colluders} parties"
     return f"the driver with up to {some} of the {n}, and whoever has the model"
 
@@ -32,23 +40,20 @@ def promise_of(plan: Plan, dp: DP) -> Iterator[str]:
 
 def _of_noise(plan: Plan, dp: DP) -> Iterator[str]:
     n, honest = len(plan.members), dp.honest(len(plan.members))
+    less = "Nobody sees less noise than promised." if dp.colluders else "A party that takes its own away sees less."
     yield (
         f"Each of the {n} parties adds 1/{honest} of the variance that is needed, under masks: {honest} of them are "
-        f"enough, and all together are {n / honest:.3g} times as much. Nobody sees less noise than promised."
+        f"enough, and all together are {n / honest:.3g} times as much. {less}"
     )
     if dp.public_trees:
         yield "The shape of every tree is public, so that trees cost nothing but the noise of their sums."
+    elif dp.method == "greedy":
+        yield "Cuts are chosen by noised histograms of every level, for which most of the budget is spent."
 
 
 def conditions(dp: DP) -> Iterator[str]:
     """What the promise takes as known to everybody."""
-    taken = [what for what, given in (("categories", dp.categories), ("classes", dp.classes)) if not given]
-    if dp.label_range is not None and "classes" in taken:
-        taken.remove("classes")
-    known = "names and kinds of columns, declared options, who takes part, and when"
-    yield f"Taken as known to everybody, and so not covered: {known}{''.join(f', the {what}' for what in taken)}."
-    if taken:
-        yield (
-            f"The {' and the '.join(taken)} come from the tables, where a rare one may be of one row; declare them "
-            "([privacy] categories, classes)."
-        )
+    known = "names and kinds of columns, categories and classes, declared options, who takes part and when"
+    yield f"Taken as known to everybody, and so not covered: {known}."
+    if not dp.classes and dp.label_range is None:
+        yield "Classes are not declared: those in the tables are told, where a rare one may be of a single row."

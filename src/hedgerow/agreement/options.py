@@ -91,6 +91,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return None
 
     @property
+    def promises_dp(self) -> bool:
+        """Whether one epsilon holds for everything that is released."""
+        return self.dp is not None and self.dp.promises
+
+    @property
     def active(self) -> str | None:
         """The party that has the labels and drives."""
         return None
@@ -280,7 +285,8 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
         """What two parties learn of each other."""
-        if not self.only_sums or self.drawn(n_parties) != 2 or self.dp is not None:
+        bounded = self.dp is not None and self.dp.promises and self.dp.colluders > 0
+        if not self.only_sums or self.drawn(n_parties) != 2 or bounded:
             return ()
         one = self.opener or "each"
         return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)

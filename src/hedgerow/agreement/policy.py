@@ -170,7 +170,7 @@ class Policy:
         if self.most_epsilon is None:
             return []
         dp = plan.method.dp
-        if dp is None:
+        if dp is None or not dp.promises:
             return [(True, "promises no differential privacy", "most_epsilon")]
         if dp.protects == "labels":
             return [(True, "promises no differential privacy of this party's columns", "most_epsilon")]

@@ -5,128 +5,72 @@ noised releases; the exact sums stay in `OwnSums` and are dropped.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
-from hedgerow.model.model import Model, absent_of
-from hedgerow.model.noised_terms import all_released, released, terms_of
+from hedgerow.model.model import ClassLabel, Model, absent_of
+from hedgerow.model.noised_terms import all_released, terms_of
+from hedgerow.model.noised_trees import PooledTrees, train_laplace
 from hedgerow.model.prepare import n_categories
 from hedgerow.model.train import Task
-from hedgerow.privacy import noise
 from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.privacy.promise import promised
-from hedgerow.trees.bins import MOST_BINS, Grid
-from hedgerow.trees.boost import Callback, Round
-from hedgerow.trees.cut_search import Prefixes
+from hedgerow.trees.bins import MOST_BINS
 from hedgerow.trees.noised.fit import fit
-from hedgerow.trees.noised.rule import Planned, Schedule, opening, require
+from hedgerow.trees.noised.fit_greedy import GreedyTask, fit_greedy
+from hedgerow.trees.noised.rule import opening
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 from hedgerow.trees.params import TreeParams
-
-F32 = NDArray[np.float32]
-I64 = NDArray[np.int64]
 
 ADVERSARY = "anybody who knows all rows but one"
 SCOPE = "the model, and every sum that it was made of"
 
 
-class PooledReleases:
-    """Releases of one table: each is in the ledger before its words get their noise."""
-
-    def __init__(self, own: OwnSums, ledger: Ledger, callbacks: Sequence[Callback] = ()) -> None:
-        self.own, self.ledger, self.callbacks = own, ledger, callbacks
-        self.opening = opening(own.terms)
-        self.schedule: Schedule | None = None
-        self.n_made = 0
-        self.n_rounds = 0
-
-    def rows(self) -> I64:
-        """What becomes known: the number of rows, with noise."""
-        return self._noised(self.opening.rows, self.own.rows())
-
-    def counts(self, asked: Prefixes) -> I64:
-        """What becomes known: rows with each prefix, with noise."""
-        return self._noised(require(self.opening.cuts), self.own.counts(asked))
-
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
-        """All other releases are known now, and planned."""
-        self.ledger.plan(all_released(schedule.planned[len(self.opening.planned) :]))
-        self.schedule = schedule
-        self.own.begin(grid, schedule, seed)
-
-    def bin_counts(self) -> I64:
-        """What becomes known: rows in each bin, with noise."""
-        return self._noised(require(self._plan.additive).counts, self.own.bin_counts())
-
-    def additive(self, round_: int, base: F32, values: F32) -> I64:
-        """What becomes known: gradients in each bin, with noise."""
-        noised = self._noised(require(self._plan.additive).gradients, self.own.additive(round_, base, values))
-        self._tell()
-        return noised
-
-    def restart(self, base: F32, values: F32) -> None:
-        """Rows have these scores from now on."""
-        self.own.restart(base, values)
-
-    def leaves(self, round_: int, values: F32) -> I64:
-        """What becomes known: gradients and hessians in each leaf, with noise."""
-        if len(values):
-            self.own.follow(round_ - 1, values)
-        noised = self._noised(require(self._plan.trees).leaves, self.own.leaves(round_))
-        self._tell()
-        return noised
-
-    @property
-    def _plan(self) -> Schedule:
-        return require(self.schedule)
-
-    def _noised(self, planned: Planned, own_words: I64) -> I64:
-        self.n_made += 1
-        self.ledger.release(f"{planned.what} {self.n_made}", replace(released(planned), times=1))
-        return own_words + self.noise(len(own_words), planned)
-
-    def noise(self, n: int, planned: Planned) -> I64:
-        """As much as is planned, and never less."""
-        return noise.gaussian(n, planned.variance)
-
-    def _tell(self) -> None:
-        self.n_rounds += 1
-        for callback in self.callbacks:
-            callback(Round(self.n_rounds, self._plan.rounds, None, None, None))
-
-
-def train_noised(
-    table: Table, params: TreeParams, task: Task, dp: DP, kind: type[PooledReleases] = PooledReleases
-) -> Model:
+def train_noised(table: Table, params: TreeParams, task: Task, dp: DP, kind: type[PooledTrees] = PooledTrees) -> Model:
     """Train on one table so that the model tells little of any one row, with releases of this `kind`."""
+    if dp.method == "laplace":
+        return train_laplace(table, params, task, dp)
     check(params, task, dp, table)
     classes, columns = dp.classes or task.classes, _columns(table, dp, task)
     if classes and not dp.classes:
         task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")
-    table = table.aligned(columns)
+    table = _learnt(table.aligned(columns), classes, task)
     own = OwnRows(table.values, table.absent, ground.labels_of(table, classes))
     terms = terms_of(dp, columns, len(classes))
     budget = Budget(dp.epsilon, dp.delta, dp.unit)
     ledger = Ledger(budget, all_released(opening(terms).planned), more_to_come=True)
-    releases = kind(OwnSums(own, terms, task.threads), ledger, task.callbacks)
-    fitted = fit(releases, terms, n_categories(columns), params.random_state)
+    releases, sizes = kind(OwnSums(own, terms, task.threads), ledger, task.callbacks), n_categories(columns)
+    if dp.method == "greedy":
+        asked = GreedyTask(terms, task.loss, params, sizes, task.threads, task.callbacks)
+        greedy = fit_greedy(releases, asked)
+        forest, base, params = greedy.forest, greedy.start.base, greedy.start.params
+    else:
+        fitted = fit(releases, terms, sizes, params.random_state)
+        forest, base = fitted.forest, fitted.base
     return Model(
-        fitted.forest,
+        forest,
         columns,
         task.loss,
-        fitted.base,
+        base,
         params,
         classes,
         label=task.label,
         absent=absent_of(table),
-        promise=promised(budget, ledger.finish(), ADVERSARY, SCOPE),
+        promise=promised(budget, ledger.finish(), ADVERSARY, _scope(dp, columns, classes)),
     )
+
+
+def _scope(dp: DP, columns: Sequence[Column], classes: Sequence[object]) -> str:
+    """What is covered, and what was taken from the table as if everybody knew it."""
+    declared = dict(dp.categories)
+    taken = [
+        *(["categories"] if any(c.kind == "categorical" and c.name not in declared for c in columns) else []),
+        *(["classes"] if classes and not dp.classes else []),
+    ]
+    return f"{SCOPE}; not for the {' and '.join(taken)}, taken from the table as known" if taken else SCOPE
 
 
 def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
@@ -160,7 +104,7 @@ def check(params: TreeParams, task: Task, dp: DP, table: Table) -> None:
         )
     if table.labels is None:
         raise DataError("The table has no labels; name the label column.")
-    _check_untouched(params)
+    dp.check_params(params)
 
 
 WHY = {
@@ -175,17 +119,13 @@ WHY = {
 }
 
 
-def _check_untouched(params: TreeParams) -> None:
-    """The rule grows trees by parameters of its own; others would have no effect."""
-    default = TreeParams()
-    for field in fields(TreeParams):
-        if field.name in ("random_state", "monotone_constraints", "average", "min_cut_rows", "gradient_bits"):
-            continue
-        if getattr(params, field.name) != getattr(default, field.name):
-            raise ParameterError(
-                f"{field.name} has no effect with differential privacy: its rule sets what trees are grown, from the "
-                "epsilon and the number of rows; leave it out."
-            )
+def _learnt(table: Table, classes: tuple[ClassLabel, ...], task: Task) -> Table:
+    """Without rows of which a refusal would tell, as at a party of several."""
+    strange = ground.left_out(table, classes)
+    if strange.any():
+        task.notes.append(ground.left_out_sentence(int(strange.sum())))
+        table = table.take(~strange)
+    return table
 
 
 def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
@@ -197,6 +137,12 @@ def _columns(table: Table, dp: DP, task: Task) -> tuple[Column, ...]:
     columns = tuple(replace(c, categories=declared.get(c.name, c.categories)) for c in table.columns)
     if most := [c.name for c in columns if len(c.categories) > MOST_BINS]:
         raise DataError(f"Column {most[0]!r} has more than {MOST_BINS} categories; declare those to be told apart.")
+    for before, after in zip(table.columns, columns, strict=True):
+        if strangers := len(set(before.categories) - set(after.categories)):
+            task.notes.append(
+                f"{strangers} of {len(before.categories)} categories of column {before.name!r} are not declared, and "
+                "count as missing."
+            )
     if any(c.kind == "categorical" and c.name not in declared for c in columns):
         task.notes.append(
             "The categories in the table are taken as known to everybody; a rare one would tell of a single row, so "

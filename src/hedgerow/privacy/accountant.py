@@ -103,6 +103,17 @@ def mu_of_releases(releases: Sequence[Release]) -> float:
     return math.sqrt(math.fsum(squares))
 
 
+def at_most(releases: Sequence[Release], delta: float) -> float:
+    """An epsilon that these releases do not exceed, by Renyi divergences: at once, however many there are."""
+    check_delta(delta)
+    dp = _library()
+    kinds = {"gaussian": dp.GaussianDpEvent, "laplace": dp.LaplaceDpEvent}
+    accountant = dp.rdp.RdpAccountant()
+    for release in releases:
+        accountant.compose(kinds[release.mechanism](_multiplier(release)), release.times)
+    return float(accountant.get_epsilon(delta))
+
+
 def calibrated(schedule: Callable[[float], Sequence[Release]], epsilon: float, delta: float) -> float:
     """The mu whose schedule of releases costs at most this epsilon: the closed form's, made smaller until it does.
 

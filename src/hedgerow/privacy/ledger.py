@@ -82,6 +82,7 @@ class Ledger:
         self.planned = counted(planned)
         self.id = ""
         """Of this run, and of no other by the same plan."""
+        self._over = False
         self._made: Counter[Release] = Counter()
         self._last: dict[str, tuple[Release, str, str]] = {}
         """By key, the last release: of what request, and which draw of its noise."""
@@ -136,6 +137,11 @@ class Ledger:
 
         One that is made again with new noise is counted again.
         """
+        if self._over:
+            raise PrivacyError(
+                f"The release {release.what!r} is asked for after the end of the run, whose cost was counted then; it "
+                "is not given."
+            )
         one = replace(release, times=1)
         if one not in self.planned:
             raise PrivacyError(
@@ -161,7 +167,8 @@ class Ledger:
         return spent(self.made, self.budget.delta, self.budget.unit, self.budget.neighbours)
 
     def finish(self) -> Spent:
-        """The run is over: what it cost. What it had planned and not made is no longer reserved."""
+        """The run is over: what it cost. What it had planned and not made is no longer reserved, nor released."""
+        self._over = True
         if self.lifetime is not None:
             self.lifetime.end(self.id, self.made)
         return self.spent()

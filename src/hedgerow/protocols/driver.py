@@ -14,8 +14,10 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
 from hedgerow.protocols import joining
+from hedgerow.protocols.horizontal.laplace_run import LaplaceRun
 from hedgerow.protocols.horizontal.run import HorizontalRun
 from hedgerow.protocols.hybrid.run import HybridRun
+from hedgerow.protocols.noised.greedy_run import GreedyRun
 from hedgerow.protocols.noised.run import NoisedRun
 from hedgerow.protocols.opener.run import OpenerRun
 from hedgerow.protocols.secure_sum import SummingGroup
@@ -35,7 +37,11 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Hybrid: HybridRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
-NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = dict.fromkeys(PUBLIC_TREES, NoisedRun)
+NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = {
+    **dict.fromkeys(PUBLIC_TREES, NoisedRun),
+    "greedy": GreedyRun,
+    "laplace": LaplaceRun,
+}
 """How a horizontal run with differential privacy is driven, by its way to grow trees."""
 
 

@@ -15,9 +15,11 @@ from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import Pending, worked_out
+from hedgerow.protocols.horizontal.laplace_run import LaplaceParty
 from hedgerow.protocols.horizontal.party import HorizontalParty
 from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
+from hedgerow.protocols.noised.greedy_party import GreedyParty
 from hedgerow.protocols.noised.party import NoisedParty
 from hedgerow.protocols.opener.party import OpenerParty
 from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
@@ -34,7 +36,11 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
     Hybrid: HybridParty,
 }
 """What a party is in a run of each method, where nobody opens sums for the others."""
-NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = dict.fromkeys(PUBLIC_TREES, NoisedParty)
+NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = {
+    **dict.fromkeys(PUBLIC_TREES, NoisedParty),
+    "greedy": GreedyParty,
+    "laplace": LaplaceParty,
+}
 """What it is in a horizontal run with differential privacy, by its way to grow trees."""
 
 

@@ -9,6 +9,7 @@ Gives away sums over its rows with noise, under masks; the noise is added before
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
+from hedgerow.data.table import Column
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
 from hedgerow.model.noised_terms import all_released, own_share, released, terms_of
@@ -30,11 +32,12 @@ from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Reply
 from hedgerow.protocols.noised.places import Place
 from hedgerow.protocols.noised.run import dp_of, promise_of
-from hedgerow.protocols.noised.told import ToldSums
+from hedgerow.protocols.noised.told import AnySchedule, Asked, ToldSums
 from hedgerow.protocols.session.noised_releases import releases_of
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import Table
-from hedgerow.trees.noised.rule import Schedule, Terms, opening, schedule
+from hedgerow.trees.bins import Grid
+from hedgerow.trees.noised.rule import Terms, opening
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
 Words = NDArray[np.int64]
@@ -52,7 +55,7 @@ class OwnReleases:
         self.words: NoisedWords = releases_of(context.owner, context.plan, planned, more_to_come=True)
         self._all_planned = False
 
-    def plan_rest(self, told: Schedule) -> None:
+    def plan_rest(self, told: AnySchedule) -> None:
         """What else is released, now that the number of rows is told, once for the run; refused beyond the budget."""
         if not self._all_planned:
             self.words.ledger.plan(all_released(told.planned[len(told.opening.planned) :], *self.shares))
@@ -64,7 +67,7 @@ class OwnReleases:
         Whoever asks for a release has the sums of those before it, so that their words are forgotten.
         """
         release, variance = released(place.planned, *self.shares), own_share(place.planned, *self.shares)
-        if not self.words.holds(place.key, release, told):
+        if self.words.kept.read(place.key, release, told) is None:
             self.words.kept.forget()
 
         def draw() -> Words:
@@ -76,6 +79,9 @@ class OwnReleases:
 
 class NoisedParty:
     """Answers what a driver asks of rows whose sums all have noise."""
+
+    asks: tuple[type[Asked], ...] = (m.AskNoisedCounts, m.AskNoisedSums)
+    """What it answers with noised sums."""
 
     def __init__(self, context: PartyContext) -> None:
         self.context, self.plan, self.journal = context, context.plan, context.journal
@@ -97,9 +103,8 @@ class NoisedParty:
         give = partial(self._give, attempt, MaskedSender(self.context, attempt))
         return {
             m.Agree: partial(self._agree, attempt),
-            m.AskNoisedCounts: give,
             m.BeginNoised: self._begin,
-            m.AskNoisedSums: give,
+            **dict.fromkeys(self.asks, give),
             m.Farewell: self._keep,
         }
 
@@ -113,8 +118,12 @@ class NoisedParty:
         if not isinstance(own, OwnTable):
             raise ProtocolError("Differential privacy goes with rows in a table here only, not on a cluster.")
         rows = OwnRows(own.table.values, own.table.absent, own.labels)
-        self._told = ToldSums(OwnSums(rows, terms, self.context.threads), terms)
+        self._told = self._told_of(OwnSums(rows, terms, self.context.threads), terms)
         return done
+
+    def _told_of(self, own: OwnSums, terms: Terms) -> ToldSums:
+        """Before anything was told."""
+        return ToldSums(own, terms)
 
     @property
     def _agreed(self) -> "tuple[ToldSums, OwnReleases]":
@@ -126,17 +135,15 @@ class NoisedParty:
         """What is released from here on follows from what is told; told otherwise in another attempt, it is refused."""
         told, releases = self._agreed
         self.journal.settle(BEGUN, frame.sha256)
-        planned = schedule(told.terms, request.n_rows)
-        grid = grid_of(request, self.schema.own.columns, planned.max_bin)
+        planned = told.schedule(request.n_rows)
+        grid = frame.derived(_told_grid, self.schema.own.columns, planned.max_bin)
         if not grid.has_missing.all():
             raise ProtocolError("The cut points that the driver sent have no place for missing values.")
         releases.plan_rest(planned)
         told.begin(grid, planned, self.plan.params.random_state)
         return m.Done()
 
-    def _give(
-        self, attempt: Attempt, sender: MaskedSender, request: m.AskNoisedCounts | m.AskNoisedSums, frame: Frame
-    ) -> Reply:
+    def _give(self, attempt: Attempt, sender: MaskedSender, request: Asked, frame: Frame) -> Reply:
         """Own words of a release that is the next, with noise; where its sums are known already, only what it tells."""
         told, releases = self._agreed
         place = told.next_place(request)
@@ -167,6 +174,11 @@ class NoisedParty:
             self.context.keep_model(request.model)
         releases.words.finish()
         return m.Done()
+
+
+def _told_grid(frame: Frame, columns: tuple[Column, ...], max_bin: int) -> Grid:
+    """The cut points that the driver tells, once for all parties that hear this frame."""
+    return grid_of(cast(m.BeginNoised, frame.request), columns, max_bin)
 
 
 def _same(theirs: Promise | None, own: Promise) -> bool:

@@ -4,7 +4,7 @@ The folder has the conversation and who sees what.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from hedgerow.agreement.dp import DP
 from hedgerow.agreement.dp_words import NEIGHBOURS, SCOPE, adversary
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Facts
-from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.errors import ParameterError, PartyLost, ProtocolError
 from hedgerow.model.model import Model
 from hedgerow.model.noised_terms import all_released, released, terms_of
 from hedgerow.model.prepare import n_categories
@@ -26,6 +26,7 @@ from hedgerow.protocols.noised.places import Place
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Progress
 from hedgerow.trees.noised.fit import fit
+from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.rule import Planned, Schedule, Terms, opening
 
 
@@ -54,7 +55,7 @@ class OpenedLedger:
             raise ProtocolError("A release is planned before columns and classes are agreed.")
         return self._ledger
 
-    def plan_rest(self, told: Schedule) -> None:
+    def plan_rest(self, told: Schedule | GreedySchedule) -> None:
         """All others, once the number of rows is known."""
         if not self._all_planned:
             self.ledger.plan(self._released(told.planned[len(told.opening.planned) :]))
@@ -91,12 +92,28 @@ class NoisedRun:
 
     def _train(self, group: SummingGroup, shared: Common) -> Model:
         plan, driver = group.plan, self.progress.driver
+        for sentence in taken_as_known(dp_of(plan), shared):
+            driver.note(sentence)
         terms = terms_of(dp_of(plan), shared.columns, len(shared.classes))
         self.ledger.begin(terms)
         releases = GroupReleases(group, terms, self.progress, self.ledger, driver.callbacks)
         fitted = fit(releases, terms, n_categories(shared.columns), plan.params.random_state)
         model = assemble(plan, shared, fitted.base, fitted.forest)
         return replace(model, promise=promise_of(plan, self.ledger.ledger.finish()))
+
+
+def taken_as_known(dp: DP, shared: Common) -> Iterator[str]:
+    """What tables tell without noise because nobody has declared it; refuses categories of a column that has none."""
+    categorical = {column.name for column in shared.columns if column.kind == "categorical"}
+    declared = {name for name, _ in dp.categories}
+    if strange := sorted(declared - categorical):
+        raise ParameterError(f"Categories are declared of {strange[0]!r}, which is no categorical column of the run.")
+    for what, is_taken in (("classes", shared.classes and not dp.classes), ("categories", categorical - declared)):
+        if is_taken:
+            yield (
+                f"The {what} in the tables are taken as known to everybody, though a rare one would tell of a single "
+                f"row; to be sure, declare them ({what} of DP, or of [privacy])."
+            )
 
 
 def promise_of(plan: Plan, spent: Spent) -> Promise:

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
+from hedgerow.agreement.dp import DP, PUBLIC_TREES, PrivateMethod
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
 from hedgerow.protocols.align.lists import STEP
 from hedgerow.protocols.columns import loss_of
+from hedgerow.run.forecast.greedy import greedy_nodes, greedy_sums
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import linking
@@ -70,6 +72,15 @@ class Cost:
         return self.total * 8 / BITS_PER_SECOND + self.trips * SECONDS_PER_TRIP
 
 
+Sums = Callable[[Plan, DP, Shape], Iterator[Line]]
+Nodes = Callable[[Plan, DP, Shape], int]
+NOISED: Mapping[PrivateMethod, tuple[Sums, Nodes]] = {
+    **dict.fromkeys(PUBLIC_TREES, (noised_sums, noised_nodes)),
+    "greedy": (greedy_sums, greedy_nodes),
+}
+"""What is said where every sum has noise, and how many nodes the model has, by the way to grow trees."""
+
+
 def cost(plan: Plan, shape: Shape) -> Cost:
     """The cost of a plan on data of this shape."""
     lines = FORECASTS[type(plan.method)](plan, shape)
@@ -79,7 +90,7 @@ def cost(plan: Plan, shape: Shape) -> Cost:
 def _same_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     """A horizontal run."""
     dp = plan.method.dp
-    kinds = _horizontal(plan, shape) if dp is None or not dp.public_trees else noised_sums(plan, dp, shape)
+    kinds = _horizontal(plan, shape) if dp is None or dp.method not in NOISED else NOISED[dp.method][0](plan, dp, shape)
     yield from _joining(plan, shape)
     yield from through_opener(plan, kinds) if plan.opener else kinds
     yield from _farewell(plan, shape)
@@ -109,8 +120,10 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
     dp = plan.method.dp
-    noised = dp is not None and dp.public_trees
-    nodes = noised_nodes(plan, dp, shape) if dp is not None and noised else _n_rounds(plan) * _trees(plan, shape).nodes
+    if dp is not None and dp.method in NOISED:
+        nodes: float = NOISED[dp.method][1](plan, dp, shape)
+    else:
+        nodes = _n_rounds(plan) * _trees(plan, shape).nodes
     yield from _told("Farewell", MODEL + shape.columns * COLUMN + nodes * SAVED_NODE)
 
 

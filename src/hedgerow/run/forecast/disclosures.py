@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hedgerow.agreement import dp_vertical
-from hedgerow.agreement.dp_words import promise_of
+from hedgerow.agreement.dp_words import NO_EPSILON, promise_of
 from hedgerow.agreement.options import (
     LEAST_CUT_ROWS,
     Horizontal,
@@ -87,15 +87,18 @@ def _linking(plan: Plan) -> tuple[Kind, ...]:
 def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     names = (*ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     joining = (*JOINING, *names) if plan.method.private_names else JOINING
-    if plan.method.dp is not None and plan.method.dp.public_trees:
-        return (*joining, m.AskNoisedCounts, m.BeginNoised, m.AskNoisedSums, m.NoisedSums)
+    dp = plan.method.dp
+    if dp is not None and dp.promises:
+        sums = (m.AskNoisedSums,) if dp.public_trees else (m.AskNoisedRoot, m.AskNoisedLevel)
+        return (*joining, m.AskNoisedCounts, m.BeginNoised, *sums, m.NoisedSums)
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
     summed = m.MaskedSums if plan.method.masked else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.method.local_cuts else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
     ends = (m.FinishRound, *((m.NextRound,) if plan.joins_rounds else ()))
-    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
+    noised = (m.NoisedSums,) if dp is not None else ()
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed, *noised)
 
 
 def _score_messages(plan: Plan) -> tuple[Kind, ...]:
@@ -158,7 +161,9 @@ def _of_names(plan: Plan) -> Iterator[str]:
 
 
 def _by_rows(plan: Plan) -> Iterator[str]:
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and not plan.method.dp.promises:
+        yield from NO_EPSILON
+    elif plan.method.dp is not None:
         yield from promise_of(plan, plan.method.dp)
         yield "Everybody learns names of columns, and what is made of noised sums: cut points, scores and the trees."
         yield "The driver sees sizes and times of messages; only the time that a party works depends on its rows."

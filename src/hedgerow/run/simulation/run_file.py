@@ -47,6 +47,8 @@ def federated(local: LocalRun) -> Outcome:
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
+            if plan.method.dp is not None:
+                local.notes.append("Metrics are measured on rows at hand without noise; no epsilon covers them.")
             seconds = checkpoint.seconds or [time.perf_counter() - began]
         beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.bins_learnt(state)}
         beside |= manifest.promised(model.promise)

@@ -1,18 +1,23 @@
 """All parties in this process, for research and tests: the same messages, masks and checks as between real ones."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Vertical
 from hedgerow.agreement.plan import Plan
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor.wire import Corridor
+from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError, Sentence
+from hedgerow.model import labels
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.protocols.driver import Driver, State, run
 from hedgerow.protocols.horizontal.batch import worked_out
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.session.notify import Tell
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.simulation.parties import Simulation
@@ -28,6 +33,8 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     note = noting(sim.notes, sim.tell)
     if plan.method.aligns:
         note_ids(sim.parties, note)
+    if plan.method.dp is not None:
+        _note_left_out(sim.parties, plan.method.dp, note)
     begin: dict[str, Begin] = {}
     kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:
@@ -56,6 +63,14 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
             "a smaller learning_rate or scaled labels avoid that."
         )
     return model, state
+
+
+def _note_left_out(parties: Mapping[str, Table], dp: DP, note: Tell) -> None:
+    """Rows that each party leaves out by itself; real ones tell nobody but their owner."""
+    for name, table in parties.items():
+        n = int(labels.left_out(table, dp.classes).sum())
+        if n:
+            note(f"Party {name!r}: {labels.left_out_sentence(n)}")
 
 
 def _named(name: str, begin: Begin) -> Begin:

@@ -47,9 +47,9 @@ class AdditiveRounds:
     def __init__(self, grid: Grid, schedule: Schedule, counts: I64) -> None:
         self.grid, self.schedule, self.rule = grid, schedule, require(schedule.additive)
         rows, total = self._filled(counts.reshape(1, -1) / ROW_UNITS)
-        self.rows = np.maximum(rows[0], 0.0)
-        """Of every bin."""
         self.n_rows = self._all_rows(float(total[0]))
+        self.rows = self._likely_rows(rows[0])
+        """Of every bin."""
         self.now = Iterate.zero(grid, schedule.terms)
         self.mean = np.zeros(schedule.terms.n_scores)
         self.kept: list[Iterate] = []
@@ -93,6 +93,21 @@ class AdditiveRounds:
         if not self.schedule.terms.counts_nonzero:
             bins /= float((1 / np.diff(self.grid.offsets)).sum())
         return max((self.schedule.n_rows * bins + counted * first) / (bins + first), 1.0)
+
+    def _likely_rows(self, counted: F64) -> F64:
+        """Rows of every bin: those of a column add up to all, and cuts were chosen so that bins are about alike.
+
+        Much noise would have bins look empty, and steps too long.
+        """
+        noise, out = self.rule.counts.variance / ROW_UNITS**2, np.empty_like(counted)
+        for column, n in enumerate(self.grid.n_values):
+            at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
+            rows, usual = counted[at], np.full(at.stop - at.start, self.n_rows / n)
+            usual[n:] = 0.0  # where values are missing
+            rows = rows + (self.n_rows - rows.sum()) / len(rows)
+            trust = (self.n_rows / n) ** 2 / ((self.n_rows / n) ** 2 + noise)
+            out[at] = np.maximum(trust * rows + (1 - trust) * usual, 0.0)
+        return out
 
     def _stepped(self, gradients: F64, total: F64) -> Iterate:
         """One step of the base and of every column."""

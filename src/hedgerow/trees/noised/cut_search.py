@@ -89,14 +89,10 @@ class NoisedSearch:
         """The least keys of a column's bins but the first: each bin has its share of rows, and more than noise."""
         least = LEAST_BIN * self.sigma
         limit = max(_limit(rows, self.schedule.max_bin), least)
-        begins, mass = [], 0.0
-        for key, count in zip(start.tolist(), rows.tolist(), strict=True):
-            if mass >= limit or (count >= limit and mass >= least):
-                begins.append(key)
-                mass = 0.0
-            mass += count
-        if begins and mass < least:
-            begins.pop()
+        begins = _begins(start, rows, limit, least)
+        while len(begins) >= self.schedule.max_bin:  # heavy cells beside each other may end bins early
+            limit *= 1.25
+            begins = _begins(start, rows, limit, least)
         return np.array(begins, np.int64)
 
     def _with_zeros(self, column: I64, start: I64, rows: F64) -> tuple[I64, I64, F64]:
@@ -109,6 +105,19 @@ class NoisedSearch:
             np.concatenate([start, np.full(len(zeros), ZERO_KEY)]),
             np.concatenate([rows, zeros]),
         )
+
+
+def _begins(start: I64, rows: F64, limit: float, least: float) -> list[int]:
+    """Where bins begin that end with so many rows, none with fewer than the least."""
+    begins, mass = [], 0.0
+    for key, count in zip(start.tolist(), rows.tolist(), strict=True):
+        if mass >= limit or (count >= limit and mass >= least):
+            begins.append(key)
+            mass = 0.0
+        mass += count
+    if begins and mass < least:
+        begins.pop()
+    return begins
 
 
 def _limit(rows: F64, n_bins: int) -> float:

@@ -129,8 +129,11 @@ class LaplaceTrees:
     def own_rows(self, matrix: BinMatrix, labels: F32, start: Start, threads: int) -> ClippedRows:
         """Rows of one table, whose gradients are cut one by one."""
         settings = RoundSettings.of(start.params, start.loss, CLIP.scales, start.base)
-        untold = np.array([int(start.grid.offsets[-1])])
-        sample = _sample(matrix, labels, start)
+        return self.clipped(_sample(matrix, labels, start), settings, start.grid, threads)
+
+    def clipped(self, sample: Sample, settings: RoundSettings, grid: Grid, threads: int) -> ClippedRows:
+        """Rows with the scores that some trees gave them."""
+        untold = np.array([int(grid.offsets[-1])])
         return ClippedRows(sample, settings, threads, CLIP.units, untold, clip_gradients, leaves_told=False)
 
     def noise(self, level: Level, draw: Draw, honest: int = 1) -> I64:  # noqa: ARG002  # each adds all of it

@@ -61,8 +61,10 @@ class OwnSums:
     def counts(self, asked: Prefixes) -> I64:
         """Rows with each of these prefixes, all of one length and each asked for once (a word a prefix).
 
+        Of as many columns as are cut, at most: a row in more of them would move the counts by more than was planned.
         Where the number of columns with a value other than 0 is declared, rows with 0 are not counted.
         """
+        _check_columns(asked, self.terms)
         _check_disjoint(asked)
         shift = int(asked.shift[0]) if len(asked.shift) else 0
         out = np.empty(len(asked.column), np.int64)
@@ -77,6 +79,8 @@ class OwnSums:
         """The cut points and all that follows are agreed on."""
         self.grid, self.schedule, self.seed = grid, schedule, seed
         self._keys = {}
+        self._leaves = -1, np.empty(0, np.int32)
+        """Of the round that was last."""
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
         self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
         self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
@@ -99,15 +103,21 @@ class OwnSums:
     def leaves(self, round_: int) -> I64:
         """Gradients and hessians in each leaf of the round's drawn tree (scores x leaves x 2 words)."""
         rule = require(self.schedule.trees)
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        leaf = self._leaf_of(round_)
         pairs = self._pairs(self.scores, rule.hessian_units, rule.clip)
         sums = [_native.sums_by_number(own, leaf, N_LEAVES, self.threads) for own in pairs]
         return np.stack(sums).reshape(-1)
 
     def follow(self, round_: int, values: F32) -> None:
         """The round's tree has these values (scores x leaves)."""
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        leaf = self._leaf_of(round_)
         self.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+
+    def _leaf_of(self, round_: int) -> NDArray[np.int32]:
+        """The leaf of each row; sums are made of it, and in the next round scores."""
+        if self._leaves[0] != round_:
+            self._leaves = round_, drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        return self._leaves[1]
 
     def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
         return clipping.clipped_pairs(scores, self.targets, self.terms, hessian_units, clip, self.threads)
@@ -152,6 +162,16 @@ def zero_bins(grid: Grid) -> I64:
 def n_words(grid: Grid, terms: Terms) -> int:
     """Words of a score in a release of all bins."""
     return int(grid.offsets[-1]) + terms.counts_nonzero
+
+
+def _check_columns(asked: Prefixes, terms: Terms) -> None:
+    """They are of the table, by the one number that each has, and no more of them than the noise is made for."""
+    column = asked.column
+    if not len(column) == len(asked.prefix) == len(asked.shift):
+        raise ProtocolError("Counts with noise are asked for of prefixes that are not well formed.")
+    outside = (column < 0) | (column >= terms.n_columns)
+    if outside.any() or len(np.unique(column)) > terms.n_numeric:
+        raise ProtocolError("Counts with noise are asked for of columns that are not to be cut.")
 
 
 def _check_disjoint(asked: Prefixes) -> None:
