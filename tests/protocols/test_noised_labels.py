@@ -21,7 +21,7 @@ from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.driver import run
 from hedgerow.protocols.session.journal import NoLog
 from hedgerow.protocols.session.owner import Active
-from hedgerow.protocols.vertical.noised import NoisedLabels
+from hedgerow.protocols.vertical.label_noise import NoisedLabels
 from hedgerow.run.forecast.disclosures import leaks
 from hedgerow.trees.boost import boost
 from hedgerow.trees.losses import Loss

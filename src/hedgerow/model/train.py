@@ -46,6 +46,16 @@ class Task:
     """Filled with sentences about what the user should know."""
 
 
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What was found, with noise, before a table is prepared."""
+
+    mean: float | None = None
+    """The share of the second class."""
+    grid: Grid | None = None
+    """Cut points."""
+
+
 def train(table: Table, params: TreeParams, task: Task) -> Model:
     """Train on one table."""
     ready = prepare(table, params, task)

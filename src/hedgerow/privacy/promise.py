@@ -82,7 +82,19 @@ def promised(budget: Budget, spent: Spent, adversary: str, scope: str) -> Promis
 
 def nothing_told(unit: str, neighbours: str, adversary: str, scope: str) -> Promise:
     """What is promised where nothing that they see depends on what is protected."""
-    return Promise(0.0, 0.0, unit, neighbours, adversary, scope, 0.0, 0.0, "", "", ())
+    return Promise(
+        epsilon=0.0,
+        delta=0.0,
+        unit=unit,
+        neighbours=neighbours,
+        adversary=adversary,
+        scope=scope,
+        composed=0.0,
+        rdp=0.0,
+        accountant="",
+        version="",
+        releases=(),
+    )
 
 
 def headline(promise: Promise) -> str:

@@ -28,7 +28,7 @@ from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.given_cuts import planned
 from hedgerow.protocols.vertical.private_cuts import has_private_model
-from hedgerow.protocols.vertical.talk import Talk
+from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import grow
 from hedgerow.trees.local import LocalRows, Sample

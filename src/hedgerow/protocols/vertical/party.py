@@ -18,17 +18,15 @@ from hedgerow.corridor.wire import MOST_SMALL, encode
 from hedgerow.errors import DataError, PolicyError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.model.file import MOST_BYTES
-from hedgerow.privacy.noised_words import NoisedWords
 from hedgerow.protocols.align.lists import rows_digest
-from hedgerow.protocols.session.noised_releases import noise_by, releases_of
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.session.shell import Handler, Table
+from hedgerow.protocols.vertical.cut_releases import CutReleases
 from hedgerow.protocols.vertical.own_rows import FoundRows, Tables, finding, found_rows, own_tables
 from hedgerow.protocols.vertical.passive_kinds import Answers, Giving, answers_of
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
 from hedgerow.protocols.vertical.passive_table import PassiveTable
-from hedgerow.protocols.vertical.private_cuts import has_private_model, private_grid, releases_for
 from hedgerow.trees.bins import Grid
 
 SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the model"
@@ -50,7 +48,7 @@ class VerticalParty:
         self.rows: Answers | None = None
         self.sets: FoundRows | None = None
         """The own rows, where they are aligned privately, or linked."""
-        self.noised: NoisedWords | None = None
+        self.cuts = CutReleases(context.owner, self.plan)
         """Its counts with noise, where cut points are found by these."""
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
@@ -107,8 +105,7 @@ class VerticalParty:
             if self.context.keep_model is not None:
                 part = rows.run.part(request, self.name, tables[0].columns, rows.hides)
                 self.context.keep_model(parts.encoded(part))
-            if self.noised is not None:
-                self.noised.finish()
+            self.cuts.finish()
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
@@ -138,17 +135,11 @@ class VerticalParty:
     def _begun(self, tables: Tables, lacks: bool, shared: Grid | None) -> Answers:
         """The own rows, binned; what was given before is in the log."""
         terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
-        if has_private_model(self.plan):
-            shared = self._private_grid(tables)
-        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, shared)
+        grid = self.cuts.grid(tables[0], shared, self.context.threads)
+        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, grid)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
         return answers_of(self.plan, run)
-
-    def _private_grid(self, tables: Tables) -> Grid:
-        """Cut points from counts with noise, which is in the ledger of this party; they stay here."""
-        self.noised = self.noised or releases_of(self.context.owner, self.plan, releases_for(self.plan, tables[0]))
-        return private_grid(self.plan, tables[0], noise_by(self.noised), self.context.threads)
 
     def _check_grid(self, table: PassiveTable) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""

@@ -12,7 +12,7 @@ from hedgerow.agreement.plan import Plan as Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, RunError
 from hedgerow.model.model import ClassLabel
-from hedgerow.model.train import Ready, Task
+from hedgerow.model.train import Before, Ready, Task
 from hedgerow.model.train import prepare as prepared
 from hedgerow.protocols.align.lists import Counts, OwnSets
 from hedgerow.protocols.align.ring import Ring
@@ -25,7 +25,6 @@ from hedgerow.protocols.session.owner import Active as Active
 from hedgerow.protocols.session.owner_ledger import Ledger
 from hedgerow.protocols.vertical.held_rows import LinkedRows
 from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
-from hedgerow.trees.bins import Grid
 
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
@@ -77,11 +76,8 @@ def _check_labels(plan: Plan, table: Table) -> None:
         raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
-def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = None, grid: Grid | None = None) -> Ready:
-    """Own labels, cut points and bins; nothing is said.
-
-    The first score may be that of a mean label with noise, and cut points may have been found with noise before.
-    """
+def prepare(plan: Plan, own: Active, threads: int, before: Before = Before()) -> Ready:  # noqa: B008  # it is frozen
+    """Own labels, cut points and bins, of which some may have been found before; nothing is said."""
     table, goal = own.own_table, plan.goal
     _check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
@@ -95,7 +91,7 @@ def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = N
     task = Task(
         loss_of(plan, classes),
         classes,
-        goal.base_score if noised_mean is None else noised_mean,
+        goal.base_score if before.mean is None else before.mean,
         goal.scale_pos_weight,
         own.own_valid if goal.follow else None,
         goal.eval_metric,
@@ -103,7 +99,7 @@ def prepare(plan: Plan, own: Active, threads: int, noised_mean: float | None = N
         label=goal.label,
         threads=threads,
         choosing=plan.method.passive_rows,
-        grid=grid,
+        grid=before.grid,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

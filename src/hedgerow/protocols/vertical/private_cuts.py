@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.agreement.dp_vertical import way_of
 from hedgerow.agreement.plan import Plan
@@ -70,6 +71,11 @@ def cuts_for(plan: Plan, table: Table) -> OwnedCuts:
 def releases_for(plan: Plan, table: Table) -> tuple[Release, ...]:
     """The same, as a ledger has it."""
     return all_released(cuts_for(plan, table).opening.planned)
+
+
+def releases_of_kinds(plan: Plan, by_category: NDArray[np.bool_]) -> tuple[Release, ...]:
+    """The same of columns of which no more is known than which have categories."""
+    return all_released(cuts_of(plan, len(by_category), int((~by_category).sum())).opening.planned)
 
 
 def private_grid(plan: Plan, table: Table, noise: Noise, threads: int) -> Grid:

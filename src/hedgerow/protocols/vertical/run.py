@@ -16,11 +16,9 @@ from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
-from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.drawn_first import ask_all_sides, tells_first
 from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
-from hedgerow.protocols.vertical.noised import Noised, noise_of
+from hedgerow.protocols.vertical.noise_on_sums import Noised, noise_of
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -34,7 +32,7 @@ class VerticalRun(Drive):
         """Its own rows with the scores of the trees so far."""
         self.sets: OwnSets | None = None
         """Its side of the alignment of rows."""
-        self.said = SaidBefore()
+        self.said = schema.SaidBefore()
         """What the others said to it of the trees under way, in attempts before this one."""
         self.linkage: prepare.Links | None = None
         """Its side of the linkage with each passive party."""
@@ -62,8 +60,8 @@ class VerticalRun(Drive):
             progress.keep(state)
 
         driver, talk = progress.driver, Talk.of(group, self.said, self.links)
-        if tells_first(group.plan):
-            ask_all_sides(talk, ready, joint, progress)
+        if self.noised is not None:
+            self.noised.before(talk, ready, joint, progress)
         return grow(talk, ready, joint, progress.state, driver.callbacks, kept, self.noised, commit=driver.commit)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here

@@ -14,15 +14,11 @@ from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Ready
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.drawn_active import DrawnRows
-from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.given_cuts import planned
-from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
-from hedgerow.protocols.vertical.noised import Noised
-from hedgerow.protocols.vertical.promised import promise_of_nothing_told, to_the_end
+from hedgerow.protocols.vertical.noise_on_sums import Noised, to_the_end
+from hedgerow.protocols.vertical.rows_kinds import rows_for
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -50,7 +46,7 @@ def grow(
     before, history = (state.forest, state.history) if state.parts else (None, ())
     done = 0 if before is None else before.n_trees // task.loss.n_trees
 
-    rows = _rows(talk, ready, joint, state, done)
+    rows, before_values = rows_for(talk, ready, joint, state, done)
     if learnt is not None:
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
     noted = rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile)
@@ -59,7 +55,7 @@ def grow(
     growth = growth_of(joint.grid, params, scales, task.threads)
     grown = boost(
         all_rows,
-        replace(planned(growth, plan, joint, asks), subtracts=noised is None),
+        replace(planned(growth, plan, joint, asks), subtracts=noised is None or noised.subtracts),
         plan.params,
         scales,
         task.loss.n_trees,
@@ -68,24 +64,15 @@ def grow(
         start=before,
         resumed=history,
         kept=kept,
-        before_values=rows.number if isinstance(rows, HiddenRows) else None,
+        before_values=before_values,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
-    promise = promise_of_nothing_told(plan) if noised is None else noised.promise(joint)
+    promise = None if noised is None else noised.promise(joint)
     model = replace(whole, params=plan.params, ownership=ownership, promise=promise)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model
-
-
-def _rows(talk: Talk, ready: Ready, joint: AllColumns, state: State, done: int) -> VerticalRows:
-    """Everybody's columns over the own rows; the parties hear how large the run will be, unless all is told already."""
-    plan = talk.group.plan
-    if tells_first(plan):
-        return ToldRows(talk, ready.rows, joint, state.drawn)
-    kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
-    return kind(talk, ready.rows, joint, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

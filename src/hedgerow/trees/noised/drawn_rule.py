@@ -21,7 +21,7 @@ from hedgerow.trees.noised.rule import (
     opening,
     variance_for,
 )
-from hedgerow.trees.params import TreeParams
+from hedgerow.trees.params import TreeParams as TreeParams
 
 PRIOR = 0.1
 """How far values of leaves are expected to lie from 0."""
