@@ -140,6 +140,12 @@ def test_the_model_says_what_it_cost():
     assert 0 < promise.composed <= 3
 
 
+def test_classes_that_are_not_declared_are_said_to_be_taken_as_known():
+    assert "where classes come from a table, they are taken as known to everybody" in federation().model().promise.scope
+    told = federation(dp=DP(3, protects="labels", classes=(0, 1))).model().promise
+    assert "taken as known" not in told.scope
+
+
 def test_a_declared_first_score_is_not_released():
     model = federation(goal=Goal(base_score=0.3)).model()
     assert "first score" not in {release.what for release in model.promise.releases}

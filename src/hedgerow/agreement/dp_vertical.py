@@ -32,6 +32,7 @@ WORDS: dict[Way, tuple[str, str, str]] = {
     "model": (LINKED, "whoever has the finished model and was no party of the run", "the model, all parts together"),
 }
 """Neighbours, adversary and scope."""
+AS_KNOWN = "where {0} come from a table, they are taken as known to everybody"
 NO_ROWS = (
     "In a vertical run parties learn exact data of single rows, sides of cuts or who shares a node, so no epsilon can "
     'be promised of whole rows against them; say what it is for, protects = "labels" or "model".'
@@ -59,6 +60,22 @@ def way_of(dp: DP) -> Way:
             f'are grown by "{method}"; use that or "auto", not {dp.method!r}.'
         )
     return way
+
+
+def words_of(plan: "Plan") -> tuple[str, str, str]:
+    """Neighbours, adversary and scope of a plan's promise; with what is taken as known because it was not declared."""
+    dp = plan.vertical.dp
+    if dp is None:
+        raise ParameterError(NO_ROWS)
+    neighbours, adversary, scope = WORDS[way_of(dp)]
+    taken = _taken(dp, plan)
+    return neighbours, adversary, f"{scope} ({AS_KNOWN.format(' and '.join(taken))})" if taken else scope
+
+
+def _taken(dp: DP, plan: "Plan") -> list[str]:
+    """What comes from tables of a simulation, where a rare one would tell of a single row."""
+    found = ["classes"] if plan.goal.objective is None and not dp.classes else []
+    return [*found, "categories"] if dp.protects == "model" and not dp.categories and not plan.coordinator else found
 
 
 def levels_of(dp: DP, max_depth: int) -> str:
@@ -136,10 +153,10 @@ OF_WAY = {"drawn": _drawn, "labels": _noised, "model": _model}
 """What each way refuses beside."""
 
 
-def promise_of(dp: DP) -> Iterator[str]:
+def promise_of(dp: DP, plan: "Plan") -> Iterator[str]:
     """Before the run, in sentences: the promise, what keeps it, and what it leaves out."""
     way = way_of(dp)
-    neighbours, adversary, scope = WORDS[way]
+    neighbours, adversary, scope = words_of(plan)
     price = "epsilon 0" if way == "drawn" else f"epsilon {dp.epsilon:g} at delta {dp.delta:g}"
     yield f"Differential privacy: {price} for one {dp.unit} ({neighbours}), against {adversary}; for {scope}."
     yield from KEPT[way]

@@ -6,7 +6,7 @@ Nothing is said here.
 from collections.abc import Sequence
 from typing import Protocol
 
-from hedgerow.agreement.dp_vertical import WORDS, Way, way_of
+from hedgerow.agreement.dp_vertical import Way, way_of, words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.model.train import Ready
 from hedgerow.privacy.promise import Promise, nothing_told
@@ -66,7 +66,7 @@ class NothingTold:
     def promise(self, joint: AllColumns) -> Promise:  # noqa: ARG002  # whoever's
         """Epsilon 0."""
         dp = self.plan.method.dp
-        return nothing_told("label" if dp is None else dp.unit, *WORDS["drawn"])
+        return nothing_told("label" if dp is None else dp.unit, *words_of(self.plan))
 
 
 WAYS: dict[Way, type[NothingTold] | type[NoisedLabels] | type[NoisedModel]] = {

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hedgerow.agreement.dp_vertical import WORDS, way_of
+from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import DataError, PrivacyError
 from hedgerow.model.model import ClassLabel
@@ -32,7 +32,7 @@ class OwnReleases:
         dp = plan.method.dp
         if dp is None:
             raise PrivacyError("The plan promises no differential privacy, so that nothing can be counted against it.")
-        self.words = WORDS[way_of(dp)]
+        self.words = words_of(plan)
         self.budget = Budget(dp.epsilon, dp.delta, dp.unit, self.words[0])
         own_log = AuditLog(None, "", "") if isinstance(log, NoLog) else log
         ledger = Ledger(self.budget, all_released(first), own_log, plan.digest.hex(), more_to_come=True)

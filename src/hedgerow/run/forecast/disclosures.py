@@ -189,7 +189,7 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
     if plan.method.dp is not None:
-        yield from dp_vertical.promise_of(plan.method.dp)
+        yield from dp_vertical.promise_of(plan.method.dp, plan)
     yield from _of_units(plan)
     yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
     if plan.method.hidden_rows:
