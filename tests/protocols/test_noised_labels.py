@@ -17,6 +17,7 @@ from hedgerow.model import train as training
 from hedgerow.model.model import Model
 from hedgerow.model.train import Task, prepare
 from hedgerow.privacy import noise
+from hedgerow.privacy.ledger import Ledger
 from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.driver import run
 from hedgerow.protocols.session.journal import NoLog
@@ -179,6 +180,31 @@ def test_after_a_restart_the_same_trees_have_the_same_noise_and_nothing_is_paid_
     assert before < len(drawn.drawn)
     assert model.promise.n_releases == 1 + 2 * 4
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("event", [0, 1, 4, 8])
+@pytest.mark.parametrize("when", ["before it is counted", "after it is counted"])
+def test_a_driver_that_is_killed_at_a_release_neither_forgets_it_nor_draws_it_twice(monkeypatch, event, when):
+    fed, log, kept, states, calls = federation(), MemoryLog(), KeptWords(), [], []
+    real = Ledger.release
+
+    def release(self, *which, **more):
+        calls.append(which)
+        if len(calls) == event + 1 and when.startswith("before"):
+            raise Stopped
+        real(self, *which, **more)
+        if len(calls) == event + 1:
+            raise Stopped
+
+    monkeypatch.setattr(Ledger, "release", release)
+    own = Active(fed.tables["party1"], noised=kept)
+    with pytest.raises(Stopped):
+        run(fed.driver(own=own, log=log, keep=states.append))
+    drawn = note(monkeypatch)
+    model, _ = run(fed.driver(own=own, log=log, keep=states.append), states[-1])
+    keys = [line["key"] for line in log.kept if line["event"] == "noised release"]
+    assert len(keys) == len(set(keys)) == model.promise.n_releases == 1 + 2 * 4
+    assert len(drawn.drawn) == len(keys) - event - 1
 
 
 def test_words_that_are_lost_cannot_be_drawn_again_beyond_the_budget():

@@ -23,9 +23,13 @@ from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.vertical.drawn_first import AskedEverywhere, AskedRows
 from hedgerow.protocols.vertical.private_cuts import declared
 from hedgerow.run.forecast.disclosures import leaks
+from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised.drawn_rows import DrawnNoisedRows, clipped_rows
 from hedgerow.trees.noised.drawn_rule import OwnedCuts, drawn_params, drawn_schedule
+from hedgerow.trees.noised.greedy import root_words
+from hedgerow.trees.noised.rule import CUT_BITS
+from hedgerow.trees.noised.sums import OwnRows, OwnSums
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Nodes
 from injected_noise import leave_out
@@ -141,6 +145,32 @@ def test_a_row_reaches_no_farther_than_is_accounted_for():
     longest = np.sqrt((rows.pairs.astype(np.float64) ** 2).sum(axis=(0, 2))).max()
     planned = drawn_schedule(1.0, 4).leaves.sensitivity
     assert 0.95 * planned < longest <= planned
+
+
+def test_a_row_moves_counts_for_cut_points_and_the_first_score_as_far_as_is_accounted_for():
+    """By brute force: each row left out."""
+    values = np.array(table(n=40).values)
+    owner = OwnedCuts(0.3, 3, 6, 6)
+    bits = CUT_BITS[0]
+    asked = Prefixes(
+        np.repeat(np.arange(6, dtype=np.int32), 1 << bits),
+        np.tile(np.arange(1 << bits, dtype=np.uint32), 6),
+        np.full(6 << bits, KEY_BITS - bits, np.uint8),
+    )
+
+    def counted(rows):
+        own = OwnSums(OwnRows(rows, np.nan, np.zeros(len(rows), np.float32)), owner.terms)
+        return own.counts(asked).astype(np.float64), own.rows().astype(np.float64)
+
+    whole = counted(values)
+    reach = np.zeros(2)
+    for row in range(len(values)):
+        other = counted(np.delete(values, row, axis=0))
+        reach = np.maximum(reach, [np.linalg.norm(a - b) for a, b in zip(whole, other, strict=True)])
+    planned = [owner.opening.cuts.sensitivity, owner.opening.rows.sensitivity]
+    assert np.allclose(reach, planned)
+    words = root_words(np.array([0, 1, 1], np.float32)) - root_words(np.array([0, 1], np.float32))
+    assert np.isclose(np.linalg.norm(words), drawn_schedule(0.3, 4).root.sensitivity)
 
 
 def test_all_parties_together_spend_the_budget_and_no_more():
