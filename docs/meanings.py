@@ -162,7 +162,11 @@ RUN_FILE = {
         "without max_depth their sum is the depth",
         "depth_passive": "see depth_active",
         "epsilon": "asks for [differential privacy](../how-to/choose-epsilon.md): everything that is released of the "
-        "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks",
+        "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks. Of "
+        "vertical runs see protects",
+        "protects": "of a vertical run: [what is promised](../explanation/vertical-privacy.md). labels: to passive "
+        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party. rows is "
+        "for horizontal runs; passive is refused, because sides of rows are told without noise",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
         "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
         "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "
@@ -250,7 +254,7 @@ RUN_FILE_LIMITS = {
     "privacy.separate": "true or false",
     "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
-    "privacy.epsilon": "a number above 0 and at most 100",
+    "privacy.epsilon": "a number above 0 and at most 100; of labels 0, too",
     "privacy.delta": "a number above 0 and at most 0.1",
     "privacy.colluders": "a whole number from 0 to below the number of parties",
     "privacy.rows_per_id": "a whole number of at least 1",

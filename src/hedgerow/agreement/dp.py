@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
 PrivateMethod = Literal["auto", "random", "additive", "greedy", "laplace"]
+Protects = Literal["rows", "labels", "model", "passive"]
+UNITS: dict[Protects, str] = {"labels": "label", "model": "linked row", "passive": "row's passive columns"}
+"""Whose presence or value a promise of a vertical run is about."""
 PUBLIC_TREES: tuple[PrivateMethod, ...] = ("auto", "random", "additive")
 """Where every tree's shape is a public function of the cut points, the seed and the round, and only sums are noised."""
 MOST_EPSILON = 100.0
@@ -38,6 +41,11 @@ class DP(msgspec.Struct, frozen=True):
     a value other than 0, declaring that lowers the noise. `classes`, and `categories` by the name of their column, are
     declared because a rare one would tell of a single row; without, those in the tables are taken as known to everybody
     (between real parties they must be declared).
+
+    What is `protects`ed is "rows" where parties have rows of their own. Where they have columns (a vertical run) one
+    promise cannot hold against everybody, so it is said which: "labels" against passive parties (with epsilon = 0
+    nothing that they see depends on labels), "model" against whoever has the finished model and was no party, or
+    "passive", the passive parties' columns against the active party.
     """
 
     epsilon: float
@@ -50,9 +58,13 @@ class DP(msgspec.Struct, frozen=True):
     classes: tuple[Class, ...] = ()
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Of each categorical column, by name; may be given as a mapping."""
+    protects: Protects = "rows"
 
     def __post_init__(self) -> None:
-        _check_between("epsilon", self.epsilon, 0, MOST_EPSILON)
+        if self.protects not in get_args(Protects):
+            raise ParameterError(f"protects must be one of {', '.join(get_args(Protects))}; it is {self.protects!r}.")
+        if not (self.protects == "labels" and type(self.epsilon) in (int, float) and self.epsilon == 0):
+            _check_between("epsilon", self.epsilon, 0, MOST_EPSILON)
         _check_between("delta", self.delta, 0, 0.1)
         if self.method not in get_args(PrivateMethod):
             raise ParameterError(f"method must be one of {', '.join(get_args(PrivateMethod))}; it is {self.method!r}.")
@@ -85,7 +97,7 @@ class DP(msgspec.Struct, frozen=True):
     @property
     def unit(self) -> str:
         """Whose presence the promise is about."""
-        return "row" if self.rows_per_id == 1 else "person"
+        return UNITS.get(self.protects, "row" if self.rows_per_id == 1 else "person")
 
     def honest(self, n_parties: int) -> int:
         """Parties whose share of the noise is there whoever else pools what they know."""
@@ -105,6 +117,11 @@ class DP(msgspec.Struct, frozen=True):
 
     def check(self, plan: "Plan") -> None:
         """Refuse what would be released without noise, or would leave less noise than promised."""
+        if self.protects != "rows":
+            raise ParameterError(
+                f'protects = "{self.protects}" is for vertical runs, whose parties have columns; where they have rows '
+                "of their own a promise is of these, so leave it out."
+            )
         if self.promises and self.honest(len(plan.members)) < 1:
             raise ParameterError(
                 f"With {self.colluders} colluders among {len(plan.members)} parties no honest party is left to add "

@@ -38,7 +38,7 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
 
 def drive_of(plan: Plan) -> Callable[[Progress], Drive]:
     """How a run of this plan is driven."""
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and isinstance(plan.method, Horizontal):
         return run_of(plan.method.dp)
     return OpenerRun if plan.opener else DRIVES[type(plan.method)]
 

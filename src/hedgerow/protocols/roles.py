@@ -25,6 +25,6 @@ ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
 
 def role_of(plan: Plan) -> Callable[[PartyContext], Role[Pending]]:
     """What a party is in a run of this plan."""
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and isinstance(plan.method, Horizontal):
         return party_of(plan.method.dp)
     return OpenerParty if plan.opener else ROLES[type(plan.method)]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from hedgerow.agreement import dp_vertical
 from hedgerow.agreement.dp_words import NO_EPSILON, promise_of
 from hedgerow.agreement.options import (
     LEAST_CUT_ROWS,
@@ -187,9 +188,9 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
-    if plan.units:
-        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
-        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
+    if plan.method.dp is not None:
+        yield from dp_vertical.promise_of(plan.method.dp, plan)
+    yield from _of_units(plan)
     yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
@@ -214,6 +215,12 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     else:
         yield "All parties learn whether they have the same rows."
     yield "Everybody sees sizes and times of messages."
+
+
+def _of_units(plan: Plan) -> Iterator[str]:
+    if plan.units:
+        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
+        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
 
 
 def _of_sealed(plan: Plan) -> Iterator[str]:

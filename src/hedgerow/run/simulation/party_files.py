@@ -22,8 +22,9 @@ def files_in(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PartyFiles
         cuts = CutsFile(own / CUTS, named.digest) if plan.active else None
         noised = noised_words(own, named.digest)
         files[name] = PartyFiles(log, cuts, PlacesFile(own, named.digest) if private else None, noised)
-    if plan.active and private:
-        files[plan.active] = PartyFiles(places=PlacesFile(folder.path, named.digest))
+    if plan.active:
+        places = PlacesFile(folder.path, named.digest) if private else None
+        files[plan.active] = PartyFiles(places=places, noised=noised_words(folder.path, named.digest))
     return files
 
 

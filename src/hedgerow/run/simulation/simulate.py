@@ -40,7 +40,10 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         begin[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).begin)
     corridor = Corridor(InProcess(begin, partial(worked_out, threads=sim.threads)), sim.listeners)
     active = plan.active
-    own = Active(sim.parties[active], sim.valid.get(active), sim.files_of(active).places) if active else None
+    own = None
+    if active:
+        files = sim.files_of(active)
+        own = Active(sim.parties[active], sim.valid.get(active), files.places, files.noised)
     driver = Driver(
         plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, tell=sim.tell, note=note, own=own,
         notes_bins=sim.notes_bins, log=sim.log, commit=sim.commit,

@@ -162,5 +162,5 @@ def boost_noised(
     """Grow the trees; `rows` are where their sums come from."""
     params, scales = start.params, trees.clip.scales
     sampler = ColumnSampler(start.grid.n_columns, params.colsample_bytree, params.colsample_bynode, params.random_state)
-    growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, threads)
+    growth = Growth(start.grid, Rules.of(params, scales), sampler, params.max_depth, threads, subtracts=False)
     return boost(trees.settled(rows, start.grid, draw), growth, params, scales, start.loss.n_trees, callbacks=callbacks)
