@@ -18,8 +18,7 @@ from hedgerow.errors import DataError, HedgerowError, ProtocolError
 from hedgerow.model import labels as ground
 from hedgerow.privacy import noise
 from hedgerow.protocols.columns import MOST_CELLS, check_agreed
-from hedgerow.protocols.noised import greedy_party
-from hedgerow.trees.noised import clipped, sums
+from hedgerow.trees.noised import clipped_rows, growing, sums
 from noised import noised
 
 COLUMNS = {"categories": {"job": ["clerk", "other"]}}
@@ -58,8 +57,8 @@ CASES = [(dp, labels[dp], what) for what, labels in ODD.items() for dp in labels
 def without_sums(monkeypatch):
     """Exact sums that are all 0, and no noise: what is said then cannot come from sums."""
     of_one_table = [(sums.OwnSums, name) for name in ("rows", "counts", "bin_counts", "additive", "leaves")]
-    of_nodes = [(clipped.ClippedRows, name) for name in ("histograms", "leaf_sums")]
-    for owner, name in [*of_one_table, *of_nodes, (greedy_party, "root_words")]:
+    of_nodes = [(clipped_rows.ClippedRows, name) for name in ("histograms", "leaf_sums")]
+    for owner, name in [*of_one_table, *of_nodes, (growing.GreedyTrees, "root_words")]:
         real = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *given, real=real: np.zeros_like(real(*given)))
     monkeypatch.setattr(noise, "gaussian", lambda n, _: np.zeros(n, np.int64))
