@@ -198,7 +198,9 @@ def test_an_answer_without_noise_is_refused_by_the_driver():
         fed.run(transport=InProcess({**fed.transport.answers, "party2": answer}))
 
 
-@pytest.mark.parametrize(("colluders", "against"), [(0, "but not the parties, which"), (1, "up to one party of the 2")])
+@pytest.mark.parametrize(
+    ("colluders", "against"), [(0, "but not against the parties"), (1, "up to one party of the 2")]
+)
 def test_without_colluders_nothing_is_promised_against_parties_that_know_their_own_noise(colluders, against):
     fed = noised(partition.rows(rows(), n=2), dp=DP(8, method="additive", colluders=colluders), allow_two=True)
     assert against in adversary(fed.plan)

@@ -58,7 +58,7 @@ def without_sums(monkeypatch):
     """Exact sums that are all 0, and no noise: what is said then cannot come from sums."""
     of_one_table = [(sums.OwnSums, name) for name in ("rows", "counts", "bin_counts", "additive", "leaves")]
     of_nodes = [(clipped_rows.ClippedRows, name) for name in ("histograms", "leaf_sums")]
-    for owner, name in [*of_one_table, *of_nodes, (growing, "root_words")]:
+    for owner, name in [*of_one_table, *of_nodes, (growing.GreedyTrees, "root_words")]:
         real = getattr(owner, name)
         monkeypatch.setattr(owner, name, lambda *given, real=real: np.zeros_like(real(*given)))
     monkeypatch.setattr(noise, "gaussian", lambda n, _: np.zeros(n, np.int64))

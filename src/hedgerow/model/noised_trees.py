@@ -42,7 +42,7 @@ class PooledTrees(PooledReleases):
 class PooledRows:
     """Rows of one table, of whose sums each is released."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
     def __init__(self, rows: ClippedRows, releases: PooledReleases, schedule: GreedySchedule) -> None:
         self.rows, self.releases, self.schedule = rows, releases, schedule

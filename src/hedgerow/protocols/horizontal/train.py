@@ -1,6 +1,7 @@
 """From what is fixed before the first tree to the last tree, by whoever chooses the cuts: the driver, or an opener."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin
@@ -68,7 +69,8 @@ def boosted(
     noised = laplace_of(plan, start.grid.n_columns)
     params = plan.params if noised is None else noised.params(plan.params)
     scales = scales_of(loss, start.facts, start.base, params) if noised is None else noised.clip.scales
-    growth = growth_of(start.grid, params, scales, threads)
+    own_noise = plan.method.dp is not None  # of every node, a larger sibling's too
+    growth = replace(growth_of(start.grid, params, scales, threads), subtracts=not own_noise)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
     done = boost(

@@ -45,7 +45,7 @@ class GroupTrees(GroupReleases):
 class GroupRows:
     """Rows of all parties, whose sums come with noise."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
     def __init__(self, releases: GroupTrees, start: Start) -> None:
         self.releases, self.width = releases, int(start.grid.offsets[-1]) + 1

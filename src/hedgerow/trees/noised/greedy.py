@@ -42,7 +42,7 @@ def root_mean(noised_words: I64) -> float:
 class NoisedRows:
     """Rows around others, whose sums get noise here, or have it from the parties they come from (no `draw`)."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
     def __init__(self, rows: Rows, grid: Grid, schedule: GreedySchedule, draw: Draw | None) -> None:
         self.rows, self.schedule, self.draw = rows, schedule, draw

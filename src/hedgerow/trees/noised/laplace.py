@@ -56,7 +56,7 @@ def laplace_noise(schedule: LaplaceSchedule, n_nodes: int, width: int, draw: Dra
 class LaplaceRows:
     """Rows around others, whose sums of gradients get FedTree's noise here, or have it (no `draw`)."""
 
-    counts_every, subtracts = False, False
+    counts_every = False
 
     def __init__(self, rows: Rows, grid: Grid, schedule: LaplaceSchedule, draw: Draw | None) -> None:
         self.rows, self.schedule, self.draw = rows, schedule, draw
