@@ -21,6 +21,7 @@ from benchmarks import (
     dp_methods,
     dp_noise,
     dp_table4,
+    dp_time,
     dp_vertical,
     gradient_bits,
     horizontal_parties,
@@ -167,6 +168,7 @@ BENCHMARKS = {
         for name, title, part, show in (
             ("accuracy", "accuracy", dp_accuracy, print_sheets),
             ("methods", "methods", dp_methods, print_sheets),
+            ("time", "seconds beside a run without", dp_time, print_table),
             ("vertical", "vertical models", dp_vertical, print_sheets),
             ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
             ("table4", "FedTree's noise", dp_table4, print_sheets),
