@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.privacy.lattice_twin import centred
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import bounds
@@ -16,7 +17,6 @@ from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout, seconds, transfer
 from hedgerow.privacy.lattice.rows import unpacked
 from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan
-from tests.privacy.lattice_twin import centred
 
 
 def test_moduli_are_within_the_standards_table_for_128_bits() -> None:
