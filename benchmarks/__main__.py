@@ -18,7 +18,10 @@ from benchmarks import (
     ciphers_sweep,
     ciphers_tree,
     dp_accuracy,
+    dp_methods,
     dp_noise,
+    dp_table4,
+    dp_vertical,
     gradient_bits,
     horizontal_parties,
     horizontal_tables,
@@ -163,7 +166,10 @@ BENCHMARKS = {
         name: Part(f"differential privacy: {title}", part.run, part.FULL, part.QUICK, part.SETS, show, learners=False)
         for name, title, part, show in (
             ("accuracy", "accuracy", dp_accuracy, print_sheets),
+            ("methods", "methods", dp_methods, print_sheets),
+            ("vertical", "vertical models", dp_vertical, print_sheets),
             ("noise", "exact noise beside OpenDP's", dp_noise, print_table),
+            ("table4", "FedTree's noise", dp_table4, print_sheets),
         )
     },
     "gradient_bits": {

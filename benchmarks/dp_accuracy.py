@@ -21,7 +21,8 @@ from benchmarks.rows import AtLeast, Row
 from benchmarks.settings import Request
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Table
-from hedgerow.model.noised_train import PooledReleases, train_noised
+from hedgerow.model.noised_train import train_noised
+from hedgerow.model.noised_trees import PooledTrees
 from hedgerow.model.train import Task, train
 from hedgerow.privacy import noise
 from hedgerow.trees.losses import Loss
@@ -49,7 +50,7 @@ class AtMost:
         return f"<= {self.limit:.4f}"
 
 
-class FiveParties(PooledReleases):
+class FiveParties(PooledTrees):
     """The noise of all parties' shares."""
 
     def noise(self, n: int, planned: Planned) -> NDArray[np.int64]:

@@ -77,7 +77,7 @@ def load_credit(file: str, label: str) -> Split:
     return permuted(*read_csv(file, label))
 
 
-TWO = {f"f{i}": ("0.0", "1.0") for i in range(123)}
+TWO = {f"f{i}": ("0", "1") for i in range(123)}
 CLASSES = (0, 1)
 SETS = {
     each.name: each
@@ -98,7 +98,7 @@ SETS = {
         Private(
             "abalone", (ABALONE,), load_abalone,
             (0.108, 0.097, 0.095, 0.093, 0.089), (0.100, 0.088, 0.086, 0.085, 0.083), (0,),
-            {"label_range": (0, 1), "categories": {"f0": ("1.0", "2.0", "3.0")}},
+            {"label_range": (0, 1), "categories": {"f0": ("1", "2", "3")}},
         ),
     )
 }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
-from campaign import accountant, banks, continuing, decoders, kills, network
+from campaign import accountant, banks, continuing, decoders, dp_audit, kills, network
 from campaign.process import Wrong
 from campaign.trials import Options, Part, Trial, print_table
 from hedgerow.errors import HedgerowError
@@ -27,6 +27,7 @@ PARTS: dict[str, Part] = {
     "network": network.run,
     "decoders": decoders.run,
     "accountant": accountant.run,
+    "privacy": dp_audit.run,
 }
 
 

@@ -24,6 +24,8 @@ PARAMETERS = {
     "horizontal or vertical federation",
     "min_child_rows": "least number of rows in a child",
     "federation": "how several parties' tables learn together; None: one table",
+    "dp": "[differential privacy](../how-to/choose-epsilon.md) of one table; of several parties it is an option of "
+    "their federation",
     "callbacks": "called with a `Round` after each round; training ends when one returns True",
     "random_state": "seed of the draws of rows and columns; None is 0",
     "n_jobs": "threads; None or -1 for all cores, -2 for all but one. The forest does not depend on it",
@@ -35,6 +37,7 @@ PARAMETERS = {
 }
 PARAMETER_LIMITS = {
     "monotone_constraints": "-1, 0 or 1 for each column",
+    "dp": "`DP(epsilon=...)` or None",
     "federation": "`Horizontal`, `Vertical`, `Hybrid`, `Bagged`, `WholeTrees` or None",
     "eval_metric": "see [losses and metrics](losses-and-metrics.md)",
     "base_score": "a number",
@@ -159,7 +162,11 @@ RUN_FILE = {
         "without max_depth their sum is the depth",
         "depth_passive": "see depth_active",
         "epsilon": "asks for [differential privacy](../how-to/choose-epsilon.md): everything that is released of the "
-        "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks",
+        "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks. Of "
+        "vertical runs see protects",
+        "protects": "of a vertical run: [what is promised](../explanation/vertical-privacy.md). labels: to passive "
+        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party. rows is "
+        "for horizontal runs; passive is refused, because sides of rows are told without noise",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
         "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
         "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "
@@ -170,8 +177,8 @@ RUN_FILE = {
         "owner's table must keep to it",
         "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
         "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
-        "classes": "all classes, declared because a rare one would tell of a single row; simulations take those in the "
-        "labels",
+        "classes": "all classes, declared because a rare one would tell of a single row; rows of others are left out "
+        "without a word to the other parties. Simulations take those in the labels",
         "categories": 'the categories of columns, declared likewise, like `{job = ["clerk", "other"]}`; others '
         "count as missing",
         "local_trees": "rounds at the beginning of a vertical run that are grown from the active party's own columns "
@@ -247,7 +254,7 @@ RUN_FILE_LIMITS = {
     "privacy.separate": "true or false",
     "privacy.shared": "true, false or lists of names",
     "privacy.allow_few_columns": "true or false",
-    "privacy.epsilon": "a number above 0 and at most 100",
+    "privacy.epsilon": "a number above 0 and at most 100; of labels 0, too",
     "privacy.delta": "a number above 0 and at most 0.1",
     "privacy.colluders": "a whole number from 0 to below the number of parties",
     "privacy.rows_per_id": "a whole number of at least 1",
@@ -367,7 +374,8 @@ CONFIGURATION = {
     "partition_mode": "must fit `mode`; `hybrid` is refused so far",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is lattice "
     "encryption in a vertical run, and in a horizontal one whose first party decrypts the sums, and refused "
-    "otherwise; `dp` is refused",
+    "otherwise; `dp` is FedTree's noise on a horizontal run, which promises nothing, and refused otherwise",
+    "privacy_budget": "with privacy_tech=dp the epsilon of one histogram, as in FedTree; else noted, no effect",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",
     "data_format": "`libsvm` (entries left out are missing) or `csv` with columns `id`, `y` and features",

@@ -151,7 +151,7 @@ class Federation:
 
         more = {"deadline": 1.0, "patience": 0.1, **more}
         if active := self.plan.active:
-            more["own"] = Active(self.tables[active], self.valid.get(active))
+            more.setdefault("own", Active(self.tables[active], self.valid.get(active)))
         return Driver(self.plan, Corridor(more.pop("transport", self.transport), (listen,)), **more)
 
     def run(self, state=None, **more):

@@ -9,6 +9,7 @@ import pytest
 from asked import Prediction
 from federated import SMALL, TINY, Federation, labels, params_of, two_class, values, vertical
 from federated import scattered as scattered_tables
+from hedgerow import DP
 from hedgerow.agreement.options import Paillier
 from hedgerow.agreement.plan import Goal, Plan
 from hedgerow.agreement.policy import ALLOW_ALL
@@ -17,6 +18,7 @@ from hedgerow.data.table import Table
 from hedgerow.model import part as parts
 from hedgerow.model.model import Model
 from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.params import TreeParams
 from linked import small
 from sealed import Sealed
 
@@ -24,6 +26,8 @@ VERTICAL = {"method": "vertical", "protection": "plain"}
 RUNS = {
     "masked": {},
     "unfollowed": {"follow": False},
+    "noised": {"follow": False, "dp": DP(5), "params": TreeParams()},
+    "noised, greedy": {"follow": False, "dp": DP(5, method="greedy")},
     "plain": {"protection": "plain"},
     "local cuts": {"cut_points": "local"},
     "bagging": {"method": "bagging", "protection": "plain"},

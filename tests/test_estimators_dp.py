@@ -9,7 +9,7 @@ import hedgerow
 import injected_noise
 from hedgerow import DP, GBDTClassifier, GBDTRegressor, Horizontal, Table
 from hedgerow.errors import ParameterError, PrivacyError
-from hedgerow.model import noised_train
+from hedgerow.model import noised_releases, noised_train
 from hedgerow.model.xgboost import to_xgboost
 
 RNG = np.random.default_rng(0)
@@ -20,7 +20,6 @@ SIGNAL = np.nan_to_num(X[:, 0]) + (X[:, 2] == 1) - np.isnan(X[:, 1])
 Y = (SIGNAL > 0.3).astype(int)
 NUMBERS = 10 * np.clip(SIGNAL, -2, 2)
 MANY = np.array(["low", "mid", "top"])[np.digitize(SIGNAL, [-0.4, 0.6])]
-CATEGORIES = {"f2": ("0.0", "1.0", "2.0")}
 CASES = {
     "two classes": (GBDTClassifier, Y, {}),
     "many classes": (GBDTClassifier, MANY, {}),
@@ -88,7 +87,7 @@ def test_a_model_is_a_function_of_noised_sums_alone(monkeypatch):
 
 
 def test_a_release_that_was_not_planned_stops_the_training(monkeypatch):
-    monkeypatch.setattr(noised_train, "all_released", lambda planned: _without_counts(planned))
+    monkeypatch.setattr(noised_releases, "all_released", lambda planned: _without_counts(planned))
     with pytest.raises(PrivacyError, match="'counts' is not among those"):
         fitted("two classes")
 
@@ -108,13 +107,21 @@ def test_noise_beyond_the_budget_is_refused(monkeypatch):
 
 
 def test_declared_classes_and_categories_are_those_of_the_model_whatever_the_rows_hold():
-    dp = DP(epsilon=5, classes=[0, 1, 2], categories={"f2": ["0.0", "1.0", "2.0", "9.0"]})
+    dp = DP(epsilon=5, classes=[0, 1, 2], categories={"f2": ["0", "1", "2", "9"]})
     model = GBDTClassifier(dp=dp).fit(X, Y, categorical=[2])
     assert model.classes_.tolist() == [0, 1, 2]
     assert model.predict_proba(X[:5]).shape == (5, 3)
-    assert model.model_.columns[2].categories == ("0.0", "1.0", "2.0", "9.0")
+    assert model.model_.columns[2].categories == ("0", "1", "2", "9")
     assert not model.notes_
-    assert len(GBDTClassifier(dp=DP(epsilon=5)).fit(X, Y, categorical=[2]).notes_) == 2
+    assert "taken from the table" not in model.model_.promise.scope
+    taken = GBDTClassifier(dp=DP(epsilon=5)).fit(X, Y, categorical=[2])
+    assert taken.model_.promise.scope.endswith("not for the categories and classes, taken from the tables as known")
+    assert len(taken.notes_) == 2
+
+
+def test_a_category_that_was_not_declared_counts_as_missing_and_the_owner_is_told():
+    model = GBDTClassifier(dp=DP(epsilon=5, classes=[0, 1], categories={"f2": ["1", "2"]})).fit(X, Y, categorical=[2])
+    assert model.notes_ == ["1 of 3 categories of column 'f2' are not declared, and count as missing."]
 
 
 def test_callbacks_hear_of_every_round():

@@ -43,9 +43,9 @@ def test_messages_are_frozen_and_travel_without_names(kind):
     assert config.array_like
 
 
-def test_a_field_called_masked_sealed_or_blinded_is_so_and_no_other():
+def test_a_field_called_masked_sealed_noised_or_blinded_is_so_and_no_other():
     for line in m.disclosures():
-        for how in ("masked", "sealed", "blinded"):
+        for how in ("masked", "sealed", "noised", "blinded"):
             assert line.field.startswith(f"{how}_") == (line.how == how)
         assert not line.field.startswith("own_")
 

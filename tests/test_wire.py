@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from asked import Prediction
 from federated import Federation, params_of, two_class, vertical
+from hedgerow import DP
 from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL
 from hedgerow.corridor import messages as m
@@ -21,6 +22,7 @@ from hedgerow.data import partition
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.model import part as parts
 from hedgerow.transports.inproc import InProcess
+from hedgerow.trees.params import TreeParams
 from linked import small
 from runs import run
 from sealed import Sealed
@@ -46,6 +48,9 @@ def real_frames():
     unfollowed = Federation(two_class(3), params_of(n_estimators=2))
     unfollowed.model()
     found = {one.kind: one for one in unfollowed.heard} | found
+    noisy = Federation(two_class(3), TreeParams(), dp=DP(5))
+    noisy.model()
+    found = {one.kind: one for one in noisy.heard} | found
     hidden = vertical(params_of(n_estimators=1), protection="lattice", hidden_rows=True)
     hidden.model()
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))

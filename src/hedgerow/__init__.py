@@ -18,15 +18,16 @@ from hedgerow.agreement.options import (
 from hedgerow.data import partition
 from hedgerow.data.read import read_table
 from hedgerow.data.table import Column, Table
-from hedgerow.model.bag import load_bag
 from hedgerow.model.file import load_model
 from hedgerow.model.model import Model
 from hedgerow.trees.boost import Round
 
 if TYPE_CHECKING:
     from hedgerow.data.folds import HashFolds, PartyTables
-    from hedgerow.estimators import ForestClassifier, ForestRegressor, GBDTClassifier, GBDTRegressor
+    from hedgerow.estimators.gbdt import GBDTClassifier, GBDTRegressor
+    from hedgerow.estimators.random_forest import ForestClassifier, ForestRegressor
     from hedgerow.model import quality as metrics
+    from hedgerow.model.bag import load_bag
     from hedgerow.report import plots
 
 __version__ = "0.1.0"
@@ -63,7 +64,11 @@ __all__ = [
 MODULES = {"metrics": "hedgerow.model.quality", "plots": "hedgerow.report.plots"}
 """Modules that users know by another name than ours."""
 
-SELDOM = {"HashFolds": "hedgerow.data.folds", "PartyTables": "hedgerow.data.folds"}
+SELDOM = {
+    "HashFolds": "hedgerow.data.folds",
+    "PartyTables": "hedgerow.data.folds",
+    "load_bag": "hedgerow.model.bag",
+}
 """Where names are that few need."""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import MissingExtra, ParameterError, PrivacyError
 from hedgerow.privacy import accountant
-from hedgerow.privacy.accountant import Release, Spent, calibrated, mu_of_budget, mu_of_releases, spent, whole
+from hedgerow.privacy.accountant import Release, Spent, calibrated, mu_of_budget, mu_of_releases, shared, spent, whole
 from hedgerow.privacy.gaussian import epsilon_of, mu_of
 
 UNITS = 2**24
@@ -114,6 +114,25 @@ def test_a_release_that_does_not_make_sense_is_refused(wrong):
 def test_noise_of_a_few_units_is_refused():
     with pytest.raises(PrivacyError, match=r"is 7\.9 units, too coarse .* at least 8"):
         spent([Release("counts", "gaussian", 1, 7.9)], 1e-6)
+
+
+def test_noise_in_shares_has_the_variance_of_the_honest_parties():
+    assert shared("counts", 16.0, 100, 4, 3) == Release("counts", "gaussian", 16.0, 20.0, 3)
+
+
+@pytest.mark.parametrize(("share", "honest"), [(63, 9), (0, 1), (1000, 0)])
+def test_shares_that_do_not_add_up_to_one_gaussian_are_refused(share, honest):
+    with pytest.raises(PrivacyError, match="Each party's share of the noise of the release 'counts' is"):
+        shared("counts", 16, share, honest)
+
+
+def test_two_shares_of_eight_units_are_one_gaussian():
+    xs = np.arange(-200, 201)
+    one = np.exp(-(xs**2) / (2 * 64.0))
+    both = np.convolve(one / one.sum(), one / one.sum(), "same")
+    wanted = np.exp(-(xs**2) / (2 * 128.0))
+    near = np.abs(xs) < 60
+    np.testing.assert_allclose(both[near], (wanted / wanted.sum())[near], rtol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [2, 4, 8, 16])

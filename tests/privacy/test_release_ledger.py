@@ -3,6 +3,8 @@
 import itertools
 import os
 import stat
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -314,6 +316,40 @@ def test_wherever_a_process_is_killed_the_ledgers_count_what_left_and_no_less(tm
     assert points > 40
 
 
+PARTY = """
+import os, sys
+from contextlib import closing
+from pathlib import Path
+import numpy as np
+from hedgerow.privacy.accountant import Release
+from hedgerow.privacy.ledger import Budget, Ledger
+from hedgerow.privacy.noised_words import KeptWords, NoisedWords
+from hedgerow.storage.audit import AuditLog
+release = Release("tree", "gaussian", 1000, 1e5, 500)
+folder = Path(sys.argv[1])
+with closing(AuditLog(folder / "audit.log", "a run", "north")) as log:
+    words = NoisedWords(Ledger(Budget(3, 1e-6), [release], log, "a run"), KeptWords(folder / "noised", "a run"))
+    for n in range(500):
+        one = Release("tree", "gaussian", 1000, 1e5)
+        own = words.words(f"tree {n}", one, b"%d" % n, lambda: np.frombuffer(os.urandom(16), np.int64))
+        print(n, own.tobytes().hex(), flush=True)
+"""
+
+
+def test_a_process_that_is_really_killed_has_counted_what_it_sent_and_sends_the_same_again(tmp_path):
+    sent = []
+    for asked in (3, 17):
+        with subprocess.Popen([sys.executable, "-c", PARTY, str(tmp_path)], stdout=subprocess.PIPE, text=True) as party:
+            heard = [party.stdout.readline() for _ in range(asked)]
+            party.kill()
+            heard += party.stdout.read().splitlines(keepends=True)
+            sent += [tuple(line.split()) for line in heard if line.endswith("\n")]
+    with closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as log:
+        noted = Counter(bytes.fromhex(line["told"]).decode() for line in log.lines() if line["event"] == RELEASED)
+    assert Counter(number for number, _ in set(sent)) <= noted
+    assert len(set(sent)) == len({number for number, _ in sent}) < len(sent)
+
+
 def test_the_kills_show_a_ledger_that_is_written_after_words_leave(tmp_path, monkeypatch):
     """The sabotage: it counts only once the next words are asked for, or the run is over."""
     release, finish = Ledger.release, Ledger.finish
@@ -474,3 +510,34 @@ def test_two_runs_that_begin_at_the_same_time_do_not_exceed_the_limit_together()
         Ledger(BUDGET, PLANNED_RELEASES, MemoryLog(), "a run", OwnerBudget(log, LifetimeLimit(epsilon=1.1)))
     assert [line["event"] for line in log.kept] == [PLANNED, PLANNED, ENDED]
     assert total_of(list(runs_in(log).values()), DELTA).epsilon <= 1
+
+
+def test_after_the_end_nothing_that_was_planned_is_released_any_longer():
+    """It is no longer in the owner's count."""
+    log = MemoryLog()
+    one = ledger(log=log, run="it", lifetime=OwnerBudget(log, LifetimeLimit(epsilon=1)))
+    one.release("counts 0", COUNTS)
+    one.finish()
+    with pytest.raises(PrivacyError, match="'counts' is asked for after the end of the run"):
+        one.release("counts 1", COUNTS)
+    (cost,) = runs_in(log).values()
+    assert cost.releases == Counter([COUNTS])
+
+
+def test_a_run_that_is_resumed_after_its_end_has_all_of_its_budget_again_and_no_more():
+    """Its last answer was lost; it must not be refused as if it cost twice as much."""
+    log, runs = MemoryLog(), MemoryLog()
+    limit = LifetimeLimit(epsilon=1)
+
+    def process():
+        return Ledger(BUDGET, [COUNTS], log, "it", OwnerBudget(runs, limit), more_to_come=True)
+
+    begun = process()
+    begun.release("counts 0", COUNTS)
+    before = runs_in(runs)[begun.id].releases
+    begun.finish()
+    assert runs_in(runs)[begun.id].releases == Counter([COUNTS])
+    again = process()
+    assert runs_in(runs)[again.id].releases == before
+    again.finish()
+    assert runs_in(runs)[again.id].releases == Counter([COUNTS])

@@ -15,6 +15,7 @@ from hedgerow.privacy.lifetime import LifetimeLimit
 from hedgerow.protocols.party import Owner
 from hedgerow.protocols.session.noised_releases import releases_of
 from hedgerow.run.file.policy import read_policy
+from hedgerow.trees.params import TreeParams
 
 STRICT = Policy()
 FINE = {"min_cut_rows": 50}
@@ -97,7 +98,8 @@ DP_RULE = replace(STRICT, most_epsilon=1.0)
 
 def noised_plan(**promised):
     made = federation(STRICT, {}, {}).plan
-    return replace(made, method=msgspec.structs.replace(made.method, dp=DP(**promised)))
+    params = TreeParams(min_cut_rows=made.params.min_cut_rows)
+    return replace(made, params=params, method=msgspec.structs.replace(made.method, dp=DP(**promised)))
 
 
 def test_an_owner_who_bounds_epsilon_refuses_runs_that_promise_none_or_too_little():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hedgerow.agreement.options import NoPrivacy
+from hedgerow.agreement.options import DP, NoPrivacy
 from hedgerow.cli import app
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.model.file import load_model
@@ -182,11 +182,23 @@ def test_no_key_is_without_a_meaning_a_refusal_or_a_remark(tmp_path: Path) -> No
     assert set(ALIASES) == meant | set(REMARKS) - aliases
 
 
+def test_fedtrees_noise_is_honoured_and_said_to_promise_nothing(tmp_path: Path) -> None:
+    run = read(tmp_path, THREE.replace("privacy_tech=sa", "privacy_tech=dp\nprivacy_budget=2"))
+    method = run.plan(members(["party1", "party2", "party3"])[0]).method
+    assert method.dp == DP(2, method="laplace")
+    assert not method.promises_dp
+    notes = " ".join(run.notes)
+    assert "privacy_budget=2 is the epsilon of each histogram, not of the model, which has none" in notes
+    assert "epsilon = 2 in [privacy] is then that of everything" in notes
+    assert "privacy_budget has no effect" not in notes
+    assert read(tmp_path, TWO + "privacy=dp").plan(members(["party1", "party2"])[0]).method.dp.epsilon == 10
+
+
 # What is refused
 
 REFUSED = {
     "mode=vertical\nprivacy_tech=sa": "privacy_tech=sa is not for mode=vertical",
-    "mode=vertical\nprivacy_tech=dp": "privacy_tech=dp is not available yet",
+    "mode=vertical\nprivacy_tech=dp": "privacy_tech=dp goes only with mode=horizontal, and promises nothing there",
     "mode=vertical\npartition=1\ndata=all\npartition_mode=horizontal": "does not go with mode=vertical; use partition",
     "mode=hybrid": "mode=hybrid is not available yet; use mode=horizontal for parties with the same columns, or",
     "mode=hybrid\nn_hori=2\nn_verti=3\nalpha=0.5": "use mode=horizontal, without n_hori and n_verti and alpha, for",
@@ -197,7 +209,9 @@ REFUSED = {
     "mode=diagonal": "is unknown; it is one of horizontal",
     "mode=ensemble\nprivacy_tech=he": "goes only with mode=horizontal or mode=vertical",
     "privacy_tech=he\npropose_split=party": "propose_split=party shows every party's quantiles",
-    "security_tech=dp": "security_tech=dp is not available yet; privacy_tech=sa",
+    "security_tech=dp\npropose_split=party": "propose_split=party shows every party's quantiles",
+    "security_tech=dp\nprivacy_budget=0": "privacy_budget=0 is out of range",
+    "security_tech=dp\nprivacy_budget=500": "privacy_budget=500 is out of range",
     "privacy_tech=yes": "privacy_tech=yes is unknown",
     "objective=rank:ndcg": "objective=rank:ndcg is not available",
     "objective=binary": "objective=binary is unknown",

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -212,3 +214,24 @@ def test_a_ledger_without_such_runs_shows_none(path):
     with opened(path):
         pass
     assert "epsilon" not in said("show", path)
+
+
+def test_a_run_that_was_stopped_for_good_is_ended_by_its_log(path, tmp_path):
+    release = replace(whole(0.05), what="counts")
+    with opened(path) as log, closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        limit = LifetimeLimit("visitors")
+        run = PrivacyLedger(Budget(1, 1e-6), [release], own, "a run", OwnerBudget(log, limit), more_to_come=True)
+        run.release("counts", release)
+    assert ["visitors", "row", "1", "1", "1.000"] in grid(said("show", path))
+    assert "ended: the run counts with 1 release," in said("end-run", path, tmp_path / "audit.log")
+    assert ["visitors", "row", "1", "0", at_most(spent([release], 1e-6).epsilon)] in grid(said("show", path))
+    verify(path)
+
+
+def test_a_run_that_the_ledger_does_not_know_cannot_be_ended(path, tmp_path):
+    with opened(path), closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        own.note("something")
+    assert "has never begun to release noised sums" in said("end-run", path, tmp_path / "audit.log", code=3)
+    with closing(AuditLog(tmp_path / "audit.log", "a run", "north")) as own:
+        PrivacyLedger(Budget(1, 1e-6), [], own, "a run")
+    assert "knows nothing of this run" in said("end-run", path, tmp_path / "audit.log", code=3)

@@ -19,6 +19,7 @@ JOINING = {m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewe
 ALIGNED = "alignment of rows"
 ROWS = {
     "horizontal, masked": ["masked", "unfollowed", "sampled", "continuing"],
+    "horizontal, with differential privacy": ["noised", "noised, greedy"],
     "horizontal, with an opener": ["encrypted", "encrypted by Paillier"],
     "horizontal, plain": ["plain"],
     '`cut_points = "local"`': ["local cuts"],

@@ -8,6 +8,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow import _native
 from hedgerow.trees.noised.cut_search import NoisedSearch
 from hedgerow.trees.noised.rule import ROW_UNITS, Terms, schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
@@ -98,3 +99,15 @@ def test_every_prefix_is_asked_for_once():
         counts = own.counts(asked)  # which refuses repeats
         assert counts.sum() <= 2 * 5000 * ROW_UNITS
         search.tell(asked, counts)
+
+
+def test_no_cut_is_at_what_no_cell_holds_however_many_rows_noise_finds_there():
+    """Prefixes of infinity and of what is no number are counted too, and have noise alone."""
+    search = NoisedSearch(schedule(Terms("auto", 0.05, 1, 1), 500.0), np.arange(1))
+    greatest = int(_native.sorted_keys([np.array([np.finfo(np.float32).max], np.float32)], 1)[0][0])
+    while len((asked := search.ask()).column):
+        ends = (asked.prefix.astype(np.int64) + 1) << asked.shift[0]
+        search.tell(asked, np.where(ends > greatest, 10**7, 0))
+    cuts, starts = search.cuts(1)
+    assert starts.tolist() == [0, len(cuts)]
+    assert (np.abs(cuts) < np.finfo(np.float32).max).all()

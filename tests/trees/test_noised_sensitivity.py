@@ -128,6 +128,33 @@ def test_a_request_that_would_count_a_row_twice_is_refused(asked):
         sums.counts(asked)
 
 
+def moved_counts(columns):
+    """By how much one row moves counts of these columns, over what was planned."""
+    own, agreed = cases.rows("classes", np.random.default_rng(3), 20), cases.terms("classes")
+    prefix, n = np.arange(64, dtype=np.uint32), len(columns)
+    asked = Prefixes(np.repeat(np.array(columns, np.int32), 64), np.tile(prefix, n), np.full(64 * n, 26, np.uint8))
+    whole = OwnSums(own, agreed).counts(asked)
+    lengths = [np.linalg.norm(whole - OwnSums(cases.without(own, i), agreed).counts(asked)) for i in range(own.n_rows)]
+    return max(lengths) / schedule(agreed, 60.0).opening.cuts.sensitivity
+
+
+TOO_MANY = [[0, 1, 3, -1], [0, 1, 3, -1, -3, -4], [0, 1, 2, 3], [0, 4], [-1]]
+
+
+@pytest.mark.parametrize("columns", TOO_MANY)
+def test_counts_of_a_column_twice_or_of_more_columns_than_are_cut_are_refused(columns):
+    with pytest.raises(ProtocolError, match="of columns that are not to be cut"):
+        moved_counts(columns)
+
+
+def test_such_counts_would_be_moved_by_more_than_was_planned(monkeypatch):
+    """The sabotage: any column is counted. One from behind (-1) is the last once more."""
+    assert moved_counts([0, 1, 3]) <= 1
+    monkeypatch.setattr("hedgerow.trees.noised.sums._check_columns", lambda asked, terms: None)
+    assert moved_counts(TOO_MANY[0]) > 1.1
+    assert moved_counts(TOO_MANY[1]) > 1.4
+
+
 def test_no_label_is_longer_than_the_declared_range():
     labels = np.array([-1e30, -2, 0.5, 3, 1e30, np.inf, np.nan], np.float32)
     found = clipping.targets_of(labels, cases.terms("numbers"))

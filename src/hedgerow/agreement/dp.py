@@ -1,21 +1,33 @@
 """How much a trained model may tell of one row: the options of differential privacy, as a plan carries them."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
 from hedgerow.errors import ParameterError
+from hedgerow.trees.params import TreeParams
 
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
 PrivateMethod = Literal["auto", "random", "additive", "greedy", "laplace"]
+Protects = Literal["rows", "labels", "model", "passive"]
+UNITS: dict[Protects, str] = {"labels": "label", "model": "linked row", "passive": "row's passive columns"}
+"""Whose presence or value a promise of a vertical run is about."""
 PUBLIC_TREES: tuple[PrivateMethod, ...] = ("auto", "random", "additive")
 """Where every tree's shape is a public function of the cut points, the seed and the round, and only sums are noised."""
 MOST_EPSILON = 100.0
 """Beyond it nothing is promised that anybody would call privacy."""
+KEPT = ("random_state", "monotone_constraints", "average", "min_cut_rows", "gradient_bits")
+"""Parameters of trees that do not differ from the default without being asked for, or are refused for other reasons."""
+SET_BY_USERS = (
+    "n_estimators", "max_depth", "learning_rate", "max_bin", "reg_lambda", "reg_alpha", "gamma", "min_child_weight",
+    "colsample_bytree", "colsample_bynode",
+)  # fmt: skip
+"""What greedy trees take from the user; what is not set of the first four is set by the rule."""
 Class = int | float | str | bool
 
 
@@ -29,6 +41,11 @@ class DP(msgspec.Struct, frozen=True):
     a value other than 0, declaring that lowers the noise. `classes`, and `categories` by the name of their column, are
     declared because a rare one would tell of a single row; without, those in the tables are taken as known to everybody
     (between real parties they must be declared).
+
+    What is `protects`ed is "rows" where parties have rows of their own. Where they have columns (a vertical run) one
+    promise cannot hold against everybody, so it is said which: "labels" against passive parties (with epsilon = 0
+    nothing that they see depends on labels), "model" against whoever has the finished model and was no party, or
+    "passive", the passive parties' columns against the active party.
     """
 
     epsilon: float
@@ -41,9 +58,13 @@ class DP(msgspec.Struct, frozen=True):
     classes: tuple[Class, ...] = ()
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Of each categorical column, by name; may be given as a mapping."""
+    protects: Protects = "rows"
 
     def __post_init__(self) -> None:
-        _check_between("epsilon", self.epsilon, 0, MOST_EPSILON)
+        if self.protects not in get_args(Protects):
+            raise ParameterError(f"protects must be one of {', '.join(get_args(Protects))}; it is {self.protects!r}.")
+        if not (self.protects == "labels" and type(self.epsilon) in (int, float) and self.epsilon == 0):
+            _check_between("epsilon", self.epsilon, 0, MOST_EPSILON)
         _check_between("delta", self.delta, 0, 0.1)
         if self.method not in get_args(PrivateMethod):
             raise ParameterError(f"method must be one of {', '.join(get_args(PrivateMethod))}; it is {self.method!r}.")
@@ -69,17 +90,39 @@ class DP(msgspec.Struct, frozen=True):
         return self.method in PUBLIC_TREES
 
     @property
+    def promises(self) -> bool:
+        """Whether one epsilon holds for all that is released; FedTree's noise leaves some of it as it is."""
+        return self.method != "laplace"
+
+    @property
     def unit(self) -> str:
         """Whose presence the promise is about."""
-        return "row" if self.rows_per_id == 1 else "person"
+        return UNITS.get(self.protects, "row" if self.rows_per_id == 1 else "person")
 
     def honest(self, n_parties: int) -> int:
         """Parties whose share of the noise is there whoever else pools what they know."""
         return n_parties - self.colluders
 
+    def check_params(self, params: TreeParams) -> None:
+        """Refuse parameters that would have no effect, where the rule sets what trees are grown."""
+        if not self.promises:
+            return
+        default, free = TreeParams(), (*KEPT, *(SET_BY_USERS if self.method == "greedy" else ()))
+        for field in fields(TreeParams):
+            if field.name not in free and getattr(params, field.name) != getattr(default, field.name):
+                raise ParameterError(
+                    f"{field.name} has no effect with differential privacy: its rule sets what trees are grown, from "
+                    "the epsilon and the number of rows; leave it out."
+                )
+
     def check(self, plan: "Plan") -> None:
         """Refuse what would be released without noise, or would leave less noise than promised."""
-        if self.honest(len(plan.members)) < 1:
+        if self.protects != "rows":
+            raise ParameterError(
+                f'protects = "{self.protects}" is for vertical runs, whose parties have columns; where they have rows '
+                "of their own a promise is of these, so leave it out."
+            )
+        if self.promises and self.honest(len(plan.members)) < 1:
             raise ParameterError(
                 f"With {self.colluders} colluders among {len(plan.members)} parties no honest party is left to add "
                 "noise; name fewer colluders, or take more parties."
@@ -87,7 +130,8 @@ class DP(msgspec.Struct, frozen=True):
         for is_set, what, why in _refused(self, plan):
             if is_set:
                 raise ParameterError(f"Differential privacy does not go with {what}: {why}.")
-        if plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
+        self.check_params(plan.params)
+        if self.promises and plan.goal.objective is None and plan.coordinator and len(self.classes) < 2:
             raise ParameterError(
                 "Differential privacy between real parties needs the classes declared, because a rare one would tell "
                 "of a single row; name them, like classes = [0, 1]."
@@ -120,17 +164,18 @@ def _refused(dp: DP, plan: "Plan") -> list[tuple[bool, str, str]]:
          "validation rows and measure the model once it is trained"),
         (goal.scale_pos_weight != 1, "scale_pos_weight", "a row of more weight needs more noise; leave it out"),
         (params.min_child_rows > 1, "min_child_rows above 1", "rows would be counted without noise"),
-        (params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"),
         (params.average, "a random forest", "its trees are noised as boosted ones; use boosted trees, whose DP method "
          '"random" draws trees too'),
+        (params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"),
         (bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"),
         (regression and goal.objective != "squared", f"the {goal.objective} loss", "its gradients have no bound; use "
          "the squared loss, or classes"),
-        (regression and dp.label_range is None, "numbers of unknown range", "declare it, like label_range = [0, 100]"),
+        (regression and dp.promises and dp.label_range is None, "numbers of unknown range", "declare it, like "
+         "label_range = [0, 100]"),
         (not regression and dp.label_range is not None, "label_range and classes", "it is the range of numbers"),
         (regression and bool(dp.classes), "classes and numbers", "a regression has no classes; leave them out"),
-        (dp.public_trees and (params.colsample_bytree, params.colsample_bynode) != (1, 1), "drawn columns",
-         "every tree's shape is public already; leave out colsample_bytree and colsample_bynode"),
+        (dp.promises and goal.base_score is not None, "base_score", "the rule finds it from a release; "
+         "leave it out"),
     ]  # fmt: skip
 
 

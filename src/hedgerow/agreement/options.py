@@ -2,7 +2,7 @@
 
 A user writes it in Python, a run file parses to it, and it is part of the text that every party signs. It checks itself
 and answers, in `Method`'s words, what the rest of the program asks of any method. What is built for a method stands in
-one table each, by its class: roles in `protocols.party`, costs in `run.forecast.cost`, disclosures in
+one table each, by its class: roles in `protocols.roles`, costs in `run.forecast.cost`, disclosures in
 `run.forecast.disclosures`.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import msgspec
 
 from hedgerow.agreement.dp import DP as DP
+from hedgerow.agreement.dp_vertical import NO_HYBRID, check_vertical, levels_of, way_of
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.lattice.cipher import Lattice as Lattice
 from hedgerow.privacy.paillier.cipher import Paillier as Paillier
@@ -20,10 +21,6 @@ from hedgerow.privacy.paillier.cipher import Paillier as Paillier
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
-NO_DP = (
-    "Differential privacy does not go with method {0} yet; use method horizontal, or leave dp out and no epsilon is "
-    "promised."
-)
 FEWEST_MASKED = 3
 """Below this a party learns the others' sums: its own part subtracted leaves one other's."""
 
@@ -92,6 +89,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def dp(self) -> DP | None:
         """What is promised of the noise on everything that is released; None: there is none."""
         return None
+
+    @property
+    def promises_dp(self) -> bool:
+        """Whether one epsilon holds for everything that is released."""
+        return self.dp is not None and self.dp.promises
 
     @property
     def active(self) -> str | None:
@@ -282,11 +284,15 @@ class Horizontal(Method, frozen=True, tag="horizontal"):
         return not self.plain
 
     def warnings(self, n_parties: int) -> tuple[str, ...]:
-        """What two parties learn of each other."""
-        if not self.only_sums or self.drawn(n_parties) != 2 or self.dp is not None:
-            return ()
-        one = self.opener or "each"
-        return (f"With two parties, {one} can subtract its own sums from the total and so learns the other's.",)
+        """What two parties learn of each other; of noise, whom it does not hold against."""
+        promises, told = self.dp is not None and self.dp.promises, list[str]()
+        bounded = self.dp is not None and promises and self.dp.colluders > 0
+        if promises and not bounded:
+            told.append("With colluders = 0 nothing is promised against the parties, which know their own noise.")
+        if self.only_sums and self.drawn(n_parties) == 2 and not bounded:
+            one = self.opener or "each"
+            told.append(f"With two parties, {one} can subtract its own sums from the total and so learns the other's.")
+        return tuple(told)
 
     def drawn(self, present: int) -> int:
         """How many of the present parties take part in a tree."""
@@ -390,6 +396,8 @@ class Vertical(Method, frozen=True, tag="vertical"):
     party that is lost. `levels` has a letter for each level of a tree, whose columns compete there: A the active
     party's, P the passive parties', J all; empty: all at every level. With `passive_rows=0.2` the cuts at levels that
     ask passive parties are chosen by a fifth of the rows, drawn by a hash of their ids; leaf values are of all rows.
+    With `dp=DP(epsilon=0, protects="labels")` nothing that passive parties see depends on labels; with an epsilon above
+    0, or protects="model", sums have noise: see `DP`.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()
@@ -408,7 +416,7 @@ class Vertical(Method, frozen=True, tag="vertical"):
         _check_kind("privacy", self.privacy, (Lattice, Paillier, NoPrivacy))
         _check_dp(self.dp)
         if self.dp is not None:
-            raise ParameterError(NO_DP.format(self.word))
+            way_of(self.dp)
         if set(self.levels) - set("APJ"):
             raise ParameterError(f'levels must be letters A, P and J, like "AAAJJ"; it is {_shown(self.levels)}.')
         _check_words(self, align=(*get_args(Align), None), hidden_rows=(True, False), on_loss=get_args(OnLoss))
@@ -422,6 +430,17 @@ class Vertical(Method, frozen=True, tag="vertical"):
             raise ParameterError(f"active must be the name of a party, or None; it is {_shown(self.active)}.")
         if not 1 <= self.most_ids <= MOST_IDS:
             raise ParameterError(f"most_ids must be from 1 to {MOST_IDS}; it is {self.most_ids!r}.")
+
+    @property
+    def draws_cuts(self) -> bool:
+        """Where a promise is kept by that."""
+        return self.dp is not None and way_of(self.dp) != "labels"
+
+    def scheduled(self, max_depth: int) -> "Vertical":
+        """The same with a letter for each of so many levels, where a promise needs that."""
+        if self.levels or self.dp is None:
+            return self
+        return msgspec.structs.replace(self, levels=levels_of(self.dp, max_depth))
 
     @property
     def class_bits(self) -> int | None:
@@ -453,6 +472,8 @@ class Vertical(Method, frozen=True, tag="vertical"):
             )
         if self.hidden_rows:
             self._check_hidden(plan)
+        if self.dp is not None:
+            check_vertical(self.dp, plan)
 
     def _check_hidden(self, plan: "Plan") -> None:
         if self.levels:
@@ -505,6 +526,8 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.dp is not None:
+            raise ParameterError(NO_HYBRID)
         _check_words(self, allow_two=(True, False), separate=(True, False), passive_cuts=get_args(PassiveCuts))
         if self.draws_cuts and "J" in self.levels:
             raise ParameterError(

@@ -110,7 +110,9 @@ class Plan:
     def joins_rounds(self) -> bool:
         """Whether a round ends in the request that begins the next: sums are of all, and no metric is followed."""
         always_all = self.method.party_share == 1 and not self.goes_on
-        return isinstance(self.method, Horizontal) and not self.opener and always_all and not self.goal.follow
+        noised = self.method.dp is not None  # each request's noise is for its own sums
+        horizontal = isinstance(self.method, Horizontal) and not self.opener and not noised
+        return horizontal and always_all and not self.goal.follow
 
     @cached_property
     def answering(self) -> tuple[str, ...]:

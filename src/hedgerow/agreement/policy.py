@@ -170,8 +170,10 @@ class Policy:
         if self.most_epsilon is None:
             return []
         dp = plan.method.dp
-        if dp is None:
+        if dp is None or not dp.promises:
             return [(True, "promises no differential privacy", "most_epsilon")]
+        if dp.protects == "labels":
+            return [(True, "promises no differential privacy of this party's columns", "most_epsilon")]
         return [
             (dp.epsilon > self.most_epsilon, f"promises an epsilon of only {dp.epsilon:g}", "most_epsilon"),
             (dp.delta > self.most_delta, f"promises a delta of only {dp.delta:g}", "most_delta"),

@@ -91,7 +91,7 @@ def _completed(known: dict[str, Any]) -> dict[str, Any]:
     if "parties" not in known:
         names = _asked(known, "parties", "Names of the parties that have data, separated by blanks?", "--party")
         known["parties"] = tuple(names.replace(",", " ").split())
-    if method in ("vertical", "hybrid"):
+    if method in MODES and MODES[method].active:
         _asked(known, "active", "Which of them has the labels?", "--active")
         _asked(known, "id", "Column of the rows' ids?", "--id")
     _asked(known, "label", "Column of the labels?", "--label")

@@ -8,7 +8,8 @@ import typer
 from hedgerow.agreement.policy import AnswerLimits, Policy
 from hedgerow.commands.print_tables import note, print_grid
 from hedgerow.errors import RunError
-from hedgerow.privacy.lifetime import budgets_in, total_of
+from hedgerow.privacy.ledger import run_in
+from hedgerow.privacy.lifetime import LifetimeLimit, OwnerBudget, budgets_in, total_of
 from hedgerow.privacy.promise import at_most
 from hedgerow.protocols.session.answer_ledger import AnswerLedger, AnswerTotals, answers_beside
 from hedgerow.protocols.session.owner_ledger import MOST_WRONG, Ledger
@@ -26,6 +27,7 @@ Rules = Annotated[
     Path | None,
     typer.Option("--policy", help="Own rules (.toml), whose limits are shown; without them, the strictest."),
 ]
+RunLog = Annotated[Path, typer.Argument(help="The audit log of a run.", show_default=False, metavar="LOG")]
 Days = Annotated[
     int, typer.Option("--days", min=1, help="Keep answers of this many days: the longest answer_days of any policy.")
 ]
@@ -110,6 +112,23 @@ def reset_guesses(file: File) -> None:
          "which before the next run.")  # fmt: skip
 
 
+def end_run(file: File, log: RunLog) -> None:
+    """Let a run that was stopped for good count with what it has released, not with all that it had planned.
+
+    Its log says what that was. If it is resumed all the same, it counts with all of its plan again.
+    """
+    run_log = existing_log(log)
+    id_, made = run_in(run_log)
+    run_log.close()
+    if not id_:
+        raise RunError(f"{log} is of a run that has never begun to release noised sums; there is nothing to end.")
+    owner = existing_log(file)
+    OwnerBudget(owner, LifetimeLimit()).end(id_, made)
+    owner.close()
+    n = sum(release.times for release in made)
+    typer.echo(f"ended: the run counts with {n:,} release{'s' * (n != 1)}, noted in {file}")
+
+
 def compact(file: Answers, days: Days) -> None:
     """Remove answers that are older than any policy of this owner counts from a ledger of answers."""
     if not is_shared_records(file):
@@ -120,4 +139,4 @@ def compact(file: Answers, days: Days) -> None:
     typer.echo(f"removed: {n:,} answers about ids, older than {days} days")
 
 
-COMMANDS = (show, reset_guesses, compact)
+COMMANDS = (show, reset_guesses, end_run, compact)

@@ -62,7 +62,7 @@ def _show(described: RunFile, columns: int | None, rows: int | None) -> None:
         if sentence not in told:
             note(sentence)
     print_grid(["who", "message", "how", "what"], sights(agreed), n_names=4)
-    typer.echo("\nWhat is still disclosed:")
+    typer.echo(f"\nWhat is {'promised' if agreed.method.promises_dp else 'still disclosed'}:")
     for sentence in [*told, *leaks(agreed)]:
         typer.echo(f"- {sentence}")
     typer.echo()

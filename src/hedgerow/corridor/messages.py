@@ -347,7 +347,7 @@ class PlainSums(Answer, frozen=True, tag=9):
 class NoisedSums(Answer, frozen=True, tag=90):
     """A party's part of sums with noise, its share of the noise in it, that only all parts together show."""
 
-    masked_words: Annotated[U64, noised("counts or sums of clipped gradients over the party's rows, with noise")]
+    noised_words: Annotated[U64, noised("counts or sums of clipped gradients over the party's rows, with noise")]
 
 
 @message(by=DRIVER, to=EVERY_PARTY)
@@ -379,6 +379,27 @@ class AskNoisedSums(Request, frozen=True, tag=92):
     opened: Annotated[bool, clear("whether its sums are known already; then they are not asked for again")]
     base: Annotated[F32, clear("first scores of all rows; none where they go on from before")]
     values: Annotated[F32, clear("what every bin adds, or every leaf of the tree before; made of sums with noise")]
+
+
+@message(by=DRIVER, to=EVERY_PARTY)
+class AskNoisedRoot(Request, frozen=True, tag=93):
+    """How many rows there are, and how far their labels lie from the middle: what greedy trees begin with."""
+
+    release: Annotated[int, clear("which of the plan's releases")]
+    opened: Annotated[bool, clear("whether its sums are known already; then they are not asked for again")]
+
+
+@message(by=DRIVER, to=EVERY_PARTY)
+class AskNoisedLevel(Request, frozen=True, tag=94):
+    """Take the values of the round before, divide the rows by these cuts, then sum at these nodes or leaves."""
+
+    release: Annotated[int, clear("which of the plan's releases")]
+    opened: Annotated[bool, clear("whether its sums are known already; then they are not asked for again")]
+    base: Annotated[F32, clear("the first score, before the first tree; made of sums with noise")]
+    before: Annotated[NodeList, clear("all leaves of the round before; none within a round")]
+    values: Annotated[F32, clear("their values; made of sums with noise")]
+    cuts: Annotated[CutList, clear("cuts of the level before, chosen by sums with noise")]
+    nodes: Annotated[NodeList, clear("nodes to be summed per bin, or all leaves")]
 
 
 # Sums that one named party opens: see `protocols.opener`. What it chooses, the driver passes on as it stands.

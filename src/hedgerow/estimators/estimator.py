@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.evaluations import Results, best_of, metric_names, results
@@ -24,14 +23,12 @@ from hedgerow.estimators.party_predictions import (
     leaves_over_parties,
     sealed_over_parties,
 )
+from hedgerow.estimators.training import train_table
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
-from hedgerow.model.noised_train import train_noised
-from hedgerow.model.train import Task, train
 from hedgerow.run.simulation.party_tables import are_parties
 from hedgerow.threads import threads_of
-from hedgerow.trees.boost import Callback
 from hedgerow.trees.forest import ImportanceKind
 from hedgerow.trees.losses import Loss, LossName
 
@@ -52,7 +49,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             setattr(self, name, given[name])
 
     @property
-    def _dp(self) -> DP | None:
+    def _dp(self) -> Any:
         """How much a model of one table may tell of a row, where the estimator has the parameter."""
         return getattr(self, "dp", None)
 
@@ -77,7 +74,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         spoken.end(self.notes_)
         return self
 
-    def _callbacks(self, spoken: Spoken) -> list[Callback]:
+    def _callbacks(self, spoken: Spoken) -> list[Any]:
         return [*(self.callbacks or ()), *([spoken.after_round] if spoken.verbose else [])]
 
     def _fit_table(
@@ -103,11 +100,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         eval_set = task.pop("eval_set")
         if eval_set is not None:
             task["held_out"] = held_out(eval_set, options["categorical"], table)
-        threads = threads_of(self.n_jobs)
-        whole = Task(loss, start=start, threads=threads, callbacks=self._callbacks(spoken), **task)
-        params, dp = tree_params(self.get_params(), table.n_columns, self._average), self._dp
-        self.model_ = train(table, params, whole) if dp is None else train_noised(table, params, whole, dp)
-        self.notes_ = whole.notes
+        task |= {"start": start, "threads": threads_of(self.n_jobs), "callbacks": self._callbacks(spoken)}
+        params = tree_params(self.get_params(), table.n_columns, self._average)
+        self.model_, self.notes_ = train_table(table, params, self._dp, loss, **task)
         self.n_features_in_ = table.n_columns
         self._by_name = isinstance(X, Table)
         if self._by_name:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
-from hedgerow.model.model import ClassLabel, class_numbers
+from hedgerow.model.model import ClassLabel, class_numbers, places_among
 from hedgerow.trees.fixedpoint import WIDE_BITS
 from hedgerow.trees.losses import LabelFacts, Loss
 
@@ -27,6 +27,27 @@ def used(table: Table) -> Table:
     if table.weights is None or (table.weights > 0).all():
         return table
     return table.take(np.flatnonzero(table.weights > 0))
+
+
+def left_out(table: Table, classes: Sequence[ClassLabel]) -> NDArray[np.bool_]:
+    """Rows whose label is no declared class, or no number that fits: under differential privacy they are no rows.
+
+    A refusal would tell others without noise that there is one; leaving it out is a rule of each row by itself. Labels
+    that are text where numbers are learnt, or the other way round, are another matter: that is known of all rows.
+    """
+    labels, none = table.labels, np.zeros(table.n_rows, np.bool_)
+    if labels is None:
+        return none
+    numbers = labels.dtype.kind in "iufb"
+    if not classes:
+        return np.abs(labels.astype(np.float64)) > np.finfo(np.float32).max if numbers else none
+    return none if numbers == isinstance(classes[0], str) else places_among(labels, tuple(classes))[1]
+
+
+def left_out_sentence(n: int) -> str:
+    """What an owner is told of them, and nobody else."""
+    which = "1 row has a label that is" if n == 1 else f"{n} rows have labels that are"
+    return f"{which} none of the declared classes, or no number of 32 bits, and so left out (nobody else is told)."
 
 
 def labels_of(table: Table, classes: Sequence[ClassLabel]) -> NDArray[np.float32]:

@@ -243,20 +243,26 @@ def classes_of(labels: NDArray[np.generic]) -> tuple[ClassLabel, ...]:
 
 def class_numbers(labels: NDArray[np.generic], classes: tuple[ClassLabel, ...]) -> NDArray[np.int64]:
     """Labels as positions among the classes; refuses a label that is none of them."""
-    known = np.array(classes)
-    if known.dtype.kind == labels.dtype.kind or {known.dtype.kind, labels.dtype.kind} <= set("iufb"):
-        numbers = np.minimum(np.searchsorted(known, labels), len(known) - 1)
-        strange = known[numbers] != labels
-    else:
-        places = {c: i for i, c in enumerate(classes)}
-        numbers = np.array([places.get(x, -1) for x in labels.tolist()], np.int64)
-        strange = numbers < 0
+    numbers, strange = places_among(labels, classes)
     if strange.any():
         raise DataError(
             f"{int(strange.sum())} labels (the first at row {int(strange.argmax())}) belong to none of the model's "
             f"{len(classes)} classes."
         )
     return numbers
+
+
+def places_among(
+    labels: NDArray[np.generic], classes: tuple[ClassLabel, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Labels as positions among the classes, and which of them are none."""
+    known = np.array(classes)
+    if known.dtype.kind == labels.dtype.kind or {known.dtype.kind, labels.dtype.kind} <= set("iufb"):
+        numbers = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        return numbers, known[numbers] != labels
+    places = {c: i for i, c in enumerate(classes)}
+    numbers = np.array([places.get(x, -1) for x in labels.tolist()], np.int64)
+    return numbers, numbers < 0
 
 
 def dense(table: Table) -> NDArray[np.float32]:

@@ -1,19 +1,18 @@
 """What is known of a run with differential privacy before its first release, for one table or many parties alike."""
 
 from collections.abc import Iterable, Sequence
-from math import sqrt
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column
-from hedgerow.privacy.accountant import Release, mu_of_budget
+from hedgerow.privacy.accountant import Release, mu_of_budget, shared
 from hedgerow.privacy.noise import share_of
-from hedgerow.trees.noised.rule import Planned, PublicMethod, Terms
+from hedgerow.trees.noised.rule import Planned, Terms, Way
 
-METHODS: dict[str, PublicMethod] = {"auto": "auto", "additive": "additive", "random": "random"}
+METHODS: dict[str, Way] = {"auto": "auto", "additive": "additive", "random": "random", "greedy": "greedy"}
 
 
 def terms_of(dp: DP, columns: Sequence[Column], n_classes: int) -> Terms:
-    """The terms of trees whose shapes are public; `n_classes` is 0 for numbers."""
+    """What is public before the first release; `n_classes` is 0 for numbers."""
     return Terms(
         METHODS[dp.method],
         mu_of_budget(dp.epsilon, dp.delta),
@@ -33,8 +32,8 @@ def own_share(planned: Planned, n_parties: int, colluders: int) -> int:
 
 def released(planned: Planned, n_parties: int = 1, colluders: int = 0) -> Release:
     """A release as it is accounted for: with the noise of honest parties alone."""
-    certain = (n_parties - colluders) * own_share(planned, n_parties, colluders)
-    return Release(planned.what, "gaussian", planned.sensitivity, sqrt(certain), planned.times)
+    share = own_share(planned, n_parties, colluders)
+    return shared(planned.what, planned.sensitivity, share, n_parties - colluders, planned.times)
 
 
 def all_released(planned: Iterable[Planned], n_parties: int = 1, colluders: int = 0) -> tuple[Release, ...]:

@@ -40,8 +40,20 @@ class Task:
     threads: int = 1
     choosing: float = 1.0
     """The share of the rows by which cuts are chosen where other parties are asked for sums."""
+    grid: Grid | None = None
+    """Cut points that were found before; None: those of the table."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What was found, with noise, before a table is prepared."""
+
+    mean: float | None = None
+    """The share of the second class."""
+    grid: Grid | None = None
+    """Cut points."""
 
 
 def train(table: Table, params: TreeParams, task: Task) -> Model:
@@ -125,7 +137,10 @@ def _fixed(table: Table, params: TreeParams, task: Task) -> Fixed:
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
     scales = scales_of(task.loss, _reached(facts, task, table), base, params)
-    grid, fullest = own_cuts(table, params.max_bin, params.min_cut_rows, task.threads)
+    if task.grid is None:
+        grid, fullest = own_cuts(table, params.max_bin, params.min_cut_rows, task.threads)
+    else:
+        grid, fullest = task.grid, bins.fullest_under(task.grid, table.values, table.absent, task.threads)
     return Fixed(labels, weights, facts, base, scales, grid, fullest)
 
 

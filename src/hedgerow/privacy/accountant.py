@@ -65,6 +65,19 @@ class Spent:
     releases: tuple[Release, ...]
 
 
+def shared(what: str, sensitivity: float, share: int, honest: int, times: int = 1) -> Release:
+    """A release to which so many honest parties add Gaussian noise of this variance each.
+
+    Sums of discrete Gaussians of at least 8 units are one, as far as numbers can tell; coarser shares are refused.
+    """
+    if share < LEAST_SCALE**2 or honest < 1:
+        raise PrivacyError(
+            f"Each party's share of the noise of the release {what!r} is {math.sqrt(max(share, 0)):.2g} units, too "
+            f"coarse to be accounted for (at least {LEAST_SCALE}); choose a smaller epsilon, or fewer parties."
+        )
+    return Release(what, "gaussian", sensitivity, math.sqrt(share * honest), times)
+
+
 def spent(releases: Sequence[Release], delta: float, unit: str = "row", neighbours: str = "add or remove one") -> Spent:
     """What these releases cost together at this delta; refuses those without noise, or with noise it does not know."""
     check_delta(delta)
@@ -78,13 +91,27 @@ def spent(releases: Sequence[Release], delta: float, unit: str = "row", neighbou
             f"The accountant finds no epsilon for these releases at a delta of {delta:g}; use more noise or a larger "
             "delta."
         )
-    return Spent(epsilon, delta, rdp, unit, neighbours, f"PLD accountant {LIBRARY}", _version(), tuple(releases))
+    return Spent(
+        epsilon, delta, rdp, unit, neighbours, accountant=f"PLD accountant {LIBRARY}", version=_version(),
+        releases=tuple(releases),
+    )  # fmt: skip
 
 
 def mu_of_releases(releases: Sequence[Release]) -> float:
     """The mu of all releases with Gaussian noise together, whose squares add up; 0 if there are none."""
     squares = [r.times / _multiplier(r) ** 2 for r in releases if r.mechanism != "laplace"]
     return math.sqrt(math.fsum(squares))
+
+
+def at_most(releases: Sequence[Release], delta: float) -> float:
+    """An epsilon that these releases do not exceed, by Renyi divergences: at once, however many there are."""
+    check_delta(delta)
+    dp = _library()
+    kinds = {"gaussian": dp.GaussianDpEvent, "laplace": dp.LaplaceDpEvent}
+    accountant = dp.rdp.RdpAccountant()
+    for release in releases:
+        accountant.compose(kinds[release.mechanism](_multiplier(release)), release.times)
+    return float(accountant.get_epsilon(delta))
 
 
 def calibrated(schedule: Callable[[float], Sequence[Release]], epsilon: float, delta: float) -> float:

@@ -82,6 +82,7 @@ class Ledger:
         self.planned = counted(planned)
         self.id = ""
         """Of this run, and of no other by the same plan."""
+        self._over = False
         self._made: Counter[Release] = Counter()
         self._last: dict[str, tuple[Release, str, str]] = {}
         """By key, the last release: of what request, and which draw of its noise."""
@@ -136,6 +137,11 @@ class Ledger:
 
         One that is made again with new noise is counted again.
         """
+        if self._over:
+            raise PrivacyError(
+                f"The release {release.what!r} is asked for after the end of the run, whose cost was counted then; it "
+                "is not given."
+            )
         one = replace(release, times=1)
         if one not in self.planned:
             raise PrivacyError(
@@ -161,7 +167,8 @@ class Ledger:
         return spent(self.made, self.budget.delta, self.budget.unit, self.budget.neighbours)
 
     def finish(self) -> Spent:
-        """The run is over: what it cost. What it had planned and not made is no longer reserved."""
+        """The run is over: what it cost. What it had planned and not made is no longer reserved, nor released."""
+        self._over = True
         if self.lifetime is not None:
             self.lifetime.end(self.id, self.made)
         return self.spent()
@@ -173,6 +180,17 @@ class Ledger:
                 f"{what} an epsilon of {found:.6g} at a delta of {self.budget.delta:g}, more than the "
                 f"{self.budget.epsilon:g} of the run; nothing more is released."
             )
+
+
+def run_in(log: Log) -> tuple[str, tuple[Release, ...]]:
+    """The id of the run that a log is of, and all that it has released; no id if it has never begun to."""
+    id_, made = "", Counter[Release]()
+    for line in log.lines():
+        if line["event"] == BEGUN:
+            id_ = line["id"]
+        elif line["event"] == RELEASED:
+            made += counted([decoded(line["release"])])
+    return id_, listed(made)
 
 
 def encoded(release: Release) -> str:

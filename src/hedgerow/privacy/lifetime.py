@@ -12,7 +12,7 @@ Sees in the clear.  Kinds of sums and their noise, as plans say them, and an id 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from hedgerow.errors import PolicyError
 from hedgerow.privacy.accountant import Release, spent
@@ -42,6 +42,8 @@ class RunCost:
     releases: Counter[Release]
     is_open: bool
     """Whether it is not over, so that all it has planned counts."""
+    entered: Counter[Release] = field(default_factory=Counter)
+    """What it has entered before its end, which all that it made is part of."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,10 @@ class OwnerBudget:
         """
         before = runs_in(self.log)
         known = before.get(run)
-        entered = RunCost(self.limit.budget, unit, counted(releases), is_open=True)
-        if known is not None:  # resumed: it has entered what it may make, and perhaps more
-            entered = replace(entered, releases=known.releases | entered.releases)
+        most = counted(releases)
+        if known is not None:  # resumed, perhaps after its end: it has entered what it may make, and perhaps more
+            most |= known.entered
+        entered = RunCost(self.limit.budget, unit, most, is_open=True, entered=most)
         self._check({**before, run: entered})
         if known == entered:
             return
@@ -91,12 +94,15 @@ class OwnerBudget:
         self._check(runs_in(self.log))
 
     def end(self, run: str, releases: Sequence[Release]) -> None:
-        """A run is over, and has made these."""
-        self._note(ENDED, run, releases, runs_in(self.log)[run].unit)
+        """A run is over, and has made these; nothing else of its plan counts any longer."""
+        known = runs_in(self.log).get(run)
+        if known is None:
+            raise PolicyError("The ledger knows nothing of this run; name the ledger that its party had.")
+        self._note(ENDED, run, releases, known.unit, known.budget)
 
-    def _note(self, event: str, run: str, releases: Sequence[Release], unit: str) -> None:
-        texts = [encoded(release) for release in releases]
-        self.log.note(event, id=run, budget=self.limit.budget, unit=unit, releases=texts)
+    def _note(self, event: str, run: str, releases: Sequence[Release], unit: str, budget: str | None = None) -> None:
+        texts, budget = [encoded(release) for release in releases], self.limit.budget if budget is None else budget
+        self.log.note(event, id=run, budget=budget, unit=unit, releases=texts)
         self.log.sync()
 
     def _check(self, runs: Mapping[str, RunCost]) -> None:
@@ -141,10 +147,11 @@ def runs_in(log: Log) -> dict[str, RunCost]:
     runs: dict[str, RunCost] = {}
     for line in log.lines():
         if line["event"] in (PLANNED, ADDED, ENDED):
-            releases = _read(line["releases"])
+            releases, is_open = _read(line["releases"]), line["event"] != ENDED
             if line["event"] == ADDED:
                 releases += runs[line["id"]].releases
-            runs[line["id"]] = RunCost(line["budget"], line["unit"], releases, line["event"] != ENDED)
+            entered = releases if is_open else runs[line["id"]].entered
+            runs[line["id"]] = RunCost(line["budget"], line["unit"], releases, is_open, entered)
     return runs
 
 

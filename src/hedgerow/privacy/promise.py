@@ -40,6 +40,8 @@ class Promise:
 
     def __post_init__(self) -> None:
         numbers = (self.epsilon, self.delta, self.composed, self.rdp)
+        if self.nothing_released and not any(numbers):
+            return
         if not all(map(math.isfinite, numbers)) or min(self.epsilon, self.delta) <= 0 or not self.releases:
             raise PrivacyError(f"{NO_EPSILON}: it, or what was released, is not known.")
         if bare := [release.what for release in self.releases if release.mechanism == "none"]:
@@ -51,6 +53,11 @@ class Promise:
             )
 
     @property
+    def nothing_released(self) -> bool:
+        """Whether nothing that they see depends on what is protected, so that there is nothing to add up."""
+        return not self.releases and self.epsilon == 0
+
+    @property
     def n_releases(self) -> int:
         """How many sums, or vectors of sums, were released."""
         return sum(release.times for release in self.releases)
@@ -59,13 +66,42 @@ class Promise:
 def promised(budget: Budget, spent: Spent, adversary: str, scope: str) -> Promise:
     """What is promised of a run that has released this."""
     return Promise(
-        budget.epsilon, budget.delta, budget.unit, budget.neighbours, adversary, scope, spent.epsilon,
-        spent.rdp_epsilon, spent.accountant, spent.version, spent.releases,
-    )  # fmt: skip
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        unit=budget.unit,
+        neighbours=budget.neighbours,
+        adversary=adversary,
+        scope=scope,
+        composed=spent.epsilon,
+        rdp=spent.rdp_epsilon,
+        accountant=spent.accountant,
+        version=spent.version,
+        releases=spent.releases,
+    )
+
+
+def nothing_told(unit: str, neighbours: str, adversary: str, scope: str) -> Promise:
+    """What is promised where nothing that they see depends on what is protected."""
+    return Promise(
+        epsilon=0.0,
+        delta=0.0,
+        unit=unit,
+        neighbours=neighbours,
+        adversary=adversary,
+        scope=scope,
+        composed=0.0,
+        rdp=0.0,
+        accountant="",
+        version="",
+        releases=(),
+    )
 
 
 def headline(promise: Promise) -> str:
     """The promise in one sentence."""
+    if promise.nothing_released:
+        of = f"for one {promise.unit}, {promise.neighbours}, against {promise.adversary}, for {promise.scope}"
+        return f"epsilon 0 {of}; none of it depends on that"
     n = promise.n_releases
     return (
         f"epsilon {at_most(promise.epsilon)} at delta {promise.delta:g} for one {promise.unit}, {promise.neighbours}, "
@@ -77,6 +113,8 @@ def headline(promise: Promise) -> str:
 def sentences(promise: Promise) -> Iterator[str]:
     """The promise as a report or a manifest has it: in one sentence, then each kind of release."""
     yield f"{headline(promise)}."
+    if promise.nothing_released:
+        return
     yield (
         f"The releases add up to an epsilon of {at_most(promise.composed)} (by Renyi divergences "
         f"{at_most(promise.rdp)}): {'; '.join(map(release_text, promise.releases))}. {_BEYOND}"

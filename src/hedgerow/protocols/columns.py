@@ -34,6 +34,8 @@ MOST_CLASSES = 1000
 MOST_COLUMNS = 1 << 20
 MOST_CELLS = 1 << 33
 """Of a party's table once it has the columns of all."""
+MOST_WIDER = 16
+"""As many times its own columns a party takes under differential privacy, whatever the number of its rows is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +184,7 @@ def own_facts(plan: Plan, party: str, policy: Policy, own: Table, valid: Table |
         return Facts(shown, (), False, "", validated)
     if own.labels is None:
         raise DataError("This party's table has no labels; name the label column.")
-    if plan.method.dp is not None:
+    if plan.method.dp is not None and plan.method.promises_dp:
         return _declared_facts(plan, plan.method.dp, own, given(own, policy).columns)
     classes: tuple[ClassLabel, ...] = ()
     if plan.goal.objective is None:
@@ -242,8 +244,8 @@ def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_class
     classes, numbers = set(request.classes), plan.goal.objective is not None
     known = {column.name: column for column in own.columns}
     names = {column.name for column in request.columns}
-    cells = n_rows * len(request.columns)
-    if len(request.classes) > min(MOST_CLASSES, most_classes) or len(names) > MOST_COLUMNS or cells > MOST_CELLS:
+    too_wide = len(names) > MOST_COLUMNS or _too_wide(plan, n_rows, len(request.columns), len(own.columns))
+    if len(request.classes) > min(MOST_CLASSES, most_classes) or too_wide:
         raise ProtocolError("The driver agrees on more classes or columns than there can be.")
     if (classes and numbers) or not set(own.classes) <= classes or not _in_order(request.classes):
         raise ProtocolError("The classes that the driver agreed on are not those of all parties.")
@@ -253,6 +255,13 @@ def check_agreed(plan: Plan, request: Agree, own: Facts, n_rows: int, most_class
         mine = known.get(column.name, column)
         if mine.kind != column.kind or not set(mine.categories) <= set(column.categories):
             raise ProtocolError("The columns that the driver agreed on are not those of all parties.")
+
+
+def _too_wide(plan: Plan, n_rows: int, n_columns: int, n_own: int) -> bool:
+    """Whether the table would not fit; with noise promised the refusal must not tell how many rows there are."""
+    if plan.method.promises_dp:
+        return n_columns > MOST_WIDER * max(n_own, MOST_WIDER)
+    return n_rows * n_columns > MOST_CELLS
 
 
 def given(table: Table, policy: Policy) -> Table:

@@ -8,7 +8,6 @@ that was under way is grown again from the columns of those that remain, of whom
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hedgerow.agreement.dp import PUBLIC_TREES, PrivateMethod, checked_way
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import PartyLost
@@ -16,7 +15,7 @@ from hedgerow.model.model import Model
 from hedgerow.protocols import joining
 from hedgerow.protocols.horizontal.run import HorizontalRun
 from hedgerow.protocols.hybrid.run import HybridRun
-from hedgerow.protocols.noised.run import NoisedRun
+from hedgerow.protocols.noised.ways import run_of
 from hedgerow.protocols.opener.run import OpenerRun
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Driver, Progress, State
@@ -35,14 +34,12 @@ DRIVES: Mapping[type[Method], Callable[[Progress], Drive]] = {
     Hybrid: HybridRun,
 }
 """How a run of each method is driven, where nobody opens sums for the others."""
-NOISED: Mapping[PrivateMethod, Callable[[Progress], Drive]] = dict.fromkeys(PUBLIC_TREES, NoisedRun)
-"""How a horizontal run with differential privacy is driven, by its way to grow trees."""
 
 
 def drive_of(plan: Plan) -> Callable[[Progress], Drive]:
     """How a run of this plan is driven."""
-    if plan.method.dp is not None:
-        return NOISED[checked_way(plan.method.dp, NOISED)]
+    if plan.method.dp is not None and isinstance(plan.method, Horizontal):
+        return run_of(plan.method.dp)
     return OpenerRun if plan.opener else DRIVES[type(plan.method)]
 
 

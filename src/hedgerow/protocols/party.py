@@ -4,45 +4,21 @@ Sees in the clear.  What the driver sends: the plan, the others' certificates, w
 Gives away only what `messages` lists, each answer noted in the party's own audit log before it leaves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
-from hedgerow.agreement.dp import PUBLIC_TREES, PrivateMethod, checked_way
-from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import Pending, worked_out
-from hedgerow.protocols.horizontal.party import HorizontalParty
-from hedgerow.protocols.hybrid.party import HybridParty
 from hedgerow.protocols.joining import Membership
-from hedgerow.protocols.noised.party import NoisedParty
-from hedgerow.protocols.opener.party import OpenerParty
+from hedgerow.protocols.roles import ROLES, role_of
 from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
-from hedgerow.protocols.session.shell import Role, Shell, Table
-from hedgerow.protocols.vertical.party import VerticalParty
-from hedgerow.protocols.whole_trees import WholeTreesParty
+from hedgerow.protocols.session.shell import Shell, Table
 
 __all__ = ["Owner", "Party"]
-
-ROLES: Mapping[type[Method], Callable[[PartyContext], Role[Pending]]] = {
-    Horizontal: HorizontalParty,
-    WholeTrees: WholeTreesParty,
-    Vertical: VerticalParty,
-    Hybrid: HybridParty,
-}
-"""What a party is in a run of each method, where nobody opens sums for the others."""
-NOISED: Mapping[PrivateMethod, Callable[[PartyContext], Role[Pending]]] = dict.fromkeys(PUBLIC_TREES, NoisedParty)
-"""What it is in a horizontal run with differential privacy, by its way to grow trees."""
-
-
-def role_of(plan: Plan) -> Callable[[PartyContext], Role[Pending]]:
-    """What a party is in a run of this plan."""
-    if plan.method.dp is not None:
-        return NOISED[checked_way(plan.method.dp, NOISED)]
-    return OpenerParty if plan.opener else ROLES[type(plan.method)]
 
 
 class Party(Shell[Pending]):

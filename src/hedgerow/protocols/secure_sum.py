@@ -40,10 +40,15 @@ class SummingGroup(PartyGroup):
         if self.plan.method.plain:
             plain = (expected(part, PlainSums, name).words for name, part in parts.items())
             return np.asarray(sum(sized(words, n_words, "words") for words in plain))
-        hidden: tuple[type[MaskedSums | NoisedSums], ...] = (MaskedSums, NoisedSums)
-        kinds = hidden if self.plan.method.dp is None else (NoisedSums,)
-        masked = (expected(part, kinds, name).masked_words for name, part in parts.items())
-        return masks.unmasked_sum([sized(words, n_words, "words") for words in masked])
+        hidden = (_hidden_words(part, name, self.plan.method.promises_dp) for name, part in parts.items())
+        return masks.unmasked_sum([sized(words, n_words, "words") for words in hidden])
+
+
+def _hidden_words(answer: Answer, party: str, must_be_noised: bool) -> NDArray[np.uint64]:
+    """A party's words under masks; without noise they are refused where the plan promises noise."""
+    if must_be_noised or isinstance(answer, NoisedSums):
+        return expected(answer, NoisedSums, party).noised_words
+    return expected(answer, MaskedSums, party).masked_words
 
 
 class Unhidden(NamedTuple):

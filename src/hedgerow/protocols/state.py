@@ -69,11 +69,13 @@ class State:
     """The id that all parts of a vertical model will share."""
     opened: tuple[Opened, ...] = ()
     """Of a run with differential privacy; from these the same trees are grown again."""
+    drawn: tuple[bytes, ...] = ()
+    """Of a vertical run in which they are told before labels are looked at: all sides, round by round."""
 
     @property
     def steps(self) -> int:
-        """How far the run has come: rounds, or sums that were opened."""
-        return len(self.parts) + len(self.opened)
+        """How far the run has come: rounds, or sums that were opened, or rounds of which sides were told."""
+        return len(self.parts) + len(self.opened) + len(self.drawn)
 
     @property
     def forest(self) -> Forest:

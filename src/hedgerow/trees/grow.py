@@ -102,6 +102,8 @@ class Growth:
     """Whose columns compete where."""
     dealing: int | None = None
     """The column whose cuts only say whose rows are whose, where there is one."""
+    subtracts: bool = True
+    """Whether of two siblings the larger's sums are the parent's less the other's; with noise each has its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +237,7 @@ class _Frontier:
         counted = growth.rules.counted
         step = most_at_once(width, counted)
         if len(nodes.tree) <= step:
-            self._ask(rows, counted, self.smaller if self.slabs.arrays else None)
+            self._ask(rows, counted, self.smaller if self.slabs.arrays and growth.subtracts else None)
             return _best(self.slabs, nodes, bounds, growth, round_, sizes)
         self.slabs = _no_slabs()
         parts = []

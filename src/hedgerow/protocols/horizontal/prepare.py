@@ -14,6 +14,7 @@ from hedgerow.data.table import Column
 from hedgerow.errors import ModelError, ProtocolError
 from hedgerow.model.file import check_forest
 from hedgerow.model.prepare import n_categories, scales_of
+from hedgerow.protocols.horizontal.laplace import clipped, laplace_of
 from hedgerow.protocols.party_rows import PartyTable
 from hedgerow.protocols.told_trees import Beginning, ToldTrees, begin
 from hedgerow.trees.bins import GREATEST, MOST_BINS, Grid
@@ -94,10 +95,13 @@ class BegunRows:
         if request.valid_facts[2] <= 0 or abs(request.base) > float(np.finfo(np.float32).max):
             raise ProtocolError("The first score or a greatest weight that the driver sent cannot be used.")
         self.grid = grid_of(request, rows.columns, plan.params.max_bin)
-        scales = scales_of(loss, facts, request.base, plan.params)
+        noised = laplace_of(plan, len(rows.columns))
+        params = plan.params if noised is None else noised.params(plan.params)
+        scales = scales_of(loss, facts, request.base, params) if noised is None else noised.clip.scales
         self.metric = metric_of(plan, loss, LabelFacts(*request.valid_facts)) if plan.goal.follow else None
-        settings = RoundSettings.of(plan.params, loss, scales, request.base)
-        self.rows_after = rows.binned(self.grid, settings, None if not plan.method.local_cuts else plan.params.max_bin)
+        settings = RoundSettings.of(params, loss, scales, request.base)
+        after = rows.binned(self.grid, settings, None if not plan.method.local_cuts else plan.params.max_bin)
+        self.rows_after = after if noised is None else clipped(after, noised, self.grid)
         """The own rows, with the scores that some trees give them."""
         self.digest = begun_digest(request)
 

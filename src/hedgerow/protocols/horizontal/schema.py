@@ -4,8 +4,9 @@ import msgspec
 
 from hedgerow.corridor.messages import Agree, Done, Facts
 from hedgerow.corridor.wire import MOST_SMALL, Frame
-from hedgerow.data.table import Column
+from hedgerow.data.table import Column, Table
 from hedgerow.errors import ProtocolError
+from hedgerow.model import labels
 from hedgerow.model.file import MOST_BYTES
 from hedgerow.protocols.columns import check_agreed, shaped, shaped_valid
 from hedgerow.protocols.dropped_columns import tell_party
@@ -52,12 +53,22 @@ class SchemaTable:
         self.agreement, self.most_bytes = agreement, self._needed(len(request.classes))
         if self.rows is None or self.rows.agreement != agreement:
             valid = shaped_valid(plan, owner.own_valid, request, owner.policy)
-            own = shaped(owner.own_table, request, owner.policy)
+            own = self._learnt(shaped(owner.own_table, request, owner.policy), request)
             heavier = plan.goal.scale_pos_weight
             self.rows = (owner.rows or OwnTable)(own, valid, request.classes, heavier, agreement, self.context.threads)
             tell_party(said.columns, request.columns, owner.note)
         journal.begin(agreement)
         return Done()
+
+    def _learnt(self, own: Table, request: Agree) -> Table:
+        """With differential privacy without rows of which a refusal would tell; only the owner hears how many."""
+        if self.context.plan.method.dp is None:
+            return own
+        strange = labels.left_out(own, request.classes)
+        if strange.any():
+            self.context.owner.tell(labels.left_out_sentence(int(strange.sum())))
+            own = own.take(~strange)
+        return own
 
     def _needed(self, n_classes: int) -> int:
         params = self.context.plan.params

@@ -78,7 +78,7 @@ class MaskedSender:
 
     def _check_unnoised(self) -> None:
         """Nothing leaves without noise where the plan promises some."""
-        if self.rules.plan.method.dp is not None:
+        if self.rules.plan.method.promises_dp:
             raise PrivacyError("Sums without noise were to leave this party, and its plan promises noise; it stops.")
 
     def noised(self, noised_words: Words, parties: Parties) -> Reply:

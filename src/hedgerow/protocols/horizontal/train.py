@@ -1,6 +1,7 @@
 """From what is fixed before the first tree to the last tree, by whoever chooses the cuts: the driver, or an opener."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Begin
@@ -9,6 +10,7 @@ from hedgerow.model.model import Model
 from hedgerow.model.prepare import growth_of, scales_of
 from hedgerow.protocols.columns import Common, assemble, loss_of
 from hedgerow.protocols.horizontal.driver import HorizontalRows
+from hedgerow.protocols.horizontal.laplace import laplace_of
 from hedgerow.protocols.horizontal.prepare import grid_of, metric_of, trees_of
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Start
@@ -64,13 +66,15 @@ def boosted(
 ) -> Boosted:
     """Grow the plan's trees after those before; see `boost` for what is called along the way."""
     plan = rows.group.plan
-    params = plan.params
-    scales = scales_of(loss, start.facts, start.base, params)
-    growth = growth_of(start.grid, params, scales, threads)
+    noised = laplace_of(plan, start.grid.n_columns)
+    params = plan.params if noised is None else noised.params(plan.params)
+    scales = scales_of(loss, start.facts, start.base, params) if noised is None else noised.clip.scales
+    own_noise = plan.method.dp is not None  # of every node, a larger sibling's too
+    growth = replace(growth_of(start.grid, params, scales, threads), subtracts=not own_noise)
     metric = followed(plan, loss, start)
     stopping = Stopping(metric, plan.goal.early_stopping_rounds) if metric is not None else None
     done = boost(
-        rows,
+        rows if noised is None else noised.settled(rows, start.grid, None),
         growth,
         params,
         scales,

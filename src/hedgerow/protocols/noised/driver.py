@@ -10,7 +10,14 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import AskNoisedCounts, AskNoisedSums, BeginNoised, Done
+from hedgerow.corridor.messages import (
+    AskNoisedCounts,
+    AskNoisedLevel,
+    AskNoisedRoot,
+    AskNoisedSums,
+    BeginNoised,
+    Done,
+)
 from hedgerow.corridor.wire import encode
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.noised.places import Kind, Place, opening_places, places
@@ -19,11 +26,13 @@ from hedgerow.protocols.state import Opened, Progress
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.boost import Callback, Round
 from hedgerow.trees.cut_search import Prefixes
+from hedgerow.trees.noised.greedy_rule import GreedySchedule
 from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening
 from hedgerow.trees.noised.sums import n_words
 
 F32: TypeAlias = NDArray[np.float32]
 I64: TypeAlias = NDArray[np.int64]
+Asking = AskNoisedCounts | AskNoisedSums | AskNoisedRoot | AskNoisedLevel
 NO_SCORES = np.empty(0, np.float32)
 NO_PREFIXES = Prefixes(np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0, np.uint8))
 
@@ -31,7 +40,7 @@ NO_PREFIXES = Prefixes(np.empty(0, np.int32), np.empty(0, np.uint32), np.empty(0
 class Entries(Protocol):
     """The driver's ledger."""
 
-    def plan_rest(self, told: Schedule) -> None:
+    def plan_rest(self, told: Schedule | GreedySchedule) -> None:
         """All releases are known."""
 
     def enter(self, place: Place, request: bytes) -> None:
@@ -54,18 +63,18 @@ class GroupReleases:
 
     def rows(self) -> I64:
         """What becomes known to the driver: the number of all rows, with noise."""
-        return self._counts(self._place("rows"), NO_PREFIXES, 1)
+        return self._counts(self.place("rows"), NO_PREFIXES, 1)
 
     def counts(self, asked: Prefixes) -> I64:
         """What becomes known to the driver: how many of all rows have each of these prefixes, with noise."""
-        place, self.level = self._place("cuts", self.level), self.level + 1
+        place, self.level = self.place("cuts", self.level), self.level + 1
         return self._counts(place, asked, len(asked.column))
 
     def _counts(self, place: Place, asked: Prefixes, n: int) -> I64:
         def request(opened: bool) -> AskNoisedCounts:
             return AskNoisedCounts(place.number, opened, asked.column, asked.prefix, asked.shift)
 
-        return self._opened(place, request, n)
+        return self.opened(place, request, n)
 
     def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:  # noqa: ARG002  # the plan has the seed
         """Everybody is told what is fixed, and works out the rest."""
@@ -76,11 +85,11 @@ class GroupReleases:
 
     def bin_counts(self) -> I64:
         """What becomes known to the driver: how many of all rows are in each bin, with noise."""
-        return self._sums(self._place("counts"), NO_SCORES, NO_SCORES, self._width)
+        return self._sums(self.place("bins"), NO_SCORES, NO_SCORES, self._width)
 
     def additive(self, round_: int, base: F32, values: F32) -> I64:
         """What becomes known to the driver: sums of all rows' gradients in each bin, with noise."""
-        place = self._place("additive", round_)
+        place = self.place("additive", round_)
         return self._sums(place, base, values, self.terms.n_scores * self._width)
 
     def restart(self, base: F32, values: F32) -> None:
@@ -89,7 +98,7 @@ class GroupReleases:
 
     def leaves(self, round_: int, values: F32) -> I64:
         """What becomes known to the driver: sums of all rows' gradients and hessians in the leaves, with noise."""
-        place = self._place("leaves", round_)
+        place = self.place("leaves", round_)
         told = self.restarted if round_ == 0 else (NO_SCORES, values)
         return self._sums(place, *told, self.terms.n_scores * N_LEAVES * 2)
 
@@ -99,26 +108,27 @@ class GroupReleases:
             raise ProtocolError("Sums of bins are asked for before there are cut points.")
         return n_words(self.grid, self.terms)
 
-    def _place(self, kind: Kind, round_: int = 0) -> Place:
+    def place(self, kind: Kind, round_: int = 0) -> Place:
+        """Where this is among the releases."""
         return next(place for place in self.places if (place.kind, place.round) == (kind, round_))
 
     def _sums(self, place: Place, base: F32, values: F32, n: int) -> I64:
         def request(opened: bool) -> AskNoisedSums:
             return AskNoisedSums(place.number, opened, base, values)
 
-        words = self._opened(place, request, n)
+        words = self.opened(place, request, n)
         self._tell(place)
         return words
 
-    def _opened(self, place: Place, request: Callable[[bool], AskNoisedCounts | AskNoisedSums], n: int) -> I64:
+    def opened(self, place: Place, request: Callable[[bool], Asking], n: int) -> I64:
         """The sums of a release: as they were opened before, or asked for; then they are kept before anything else."""
         state = self.progress.state
         known = next((one.words for one in state.opened if one.number == place.number), None)
+        asked = request(False)
+        self.entries.enter(place, encode(asked))
         if known is not None:
             self.group.tell(request(True), Done)
             return known
-        asked = request(False)
-        self.entries.enter(place, encode(asked))
         words = self.group.opened_sum(asked, n, self.group.numbers)
         self.progress.keep(replace(state, opened=(*state.opened, Opened(place.number, words))))
         return words

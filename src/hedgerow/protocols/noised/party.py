@@ -6,74 +6,35 @@ Sees in the clear.  Its own rows, what was agreed, what the driver makes of the 
 Gives away sums over its rows with noise, under masks; the noise is added before, and kept with them until the next.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Frame
 from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.model.file import decoded
-from hedgerow.model.noised_terms import all_released, own_share, released, terms_of
-from hedgerow.privacy import noise
-from hedgerow.privacy.noised_words import NoisedWords
-from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.horizontal.batch import Pending
-from hedgerow.protocols.horizontal.own_table import OwnTable
-from hedgerow.protocols.horizontal.prepare import grid_of
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Reply
-from hedgerow.protocols.noised.places import Place
-from hedgerow.protocols.noised.run import dp_of
-from hedgerow.protocols.noised.told import ToldSums
-from hedgerow.protocols.session.noised_releases import releases_of
+from hedgerow.protocols.noised.agreed_rows import agreed_terms, own_sums, told_grid
+from hedgerow.protocols.noised.own_releases import OwnReleases
+from hedgerow.protocols.noised.promises import Agreed, check_model
+from hedgerow.protocols.noised.told import Asked, ToldSums
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.shell import Table
-from hedgerow.trees.noised.rule import Schedule, Terms, opening, schedule
-from hedgerow.trees.noised.sums import OwnRows, OwnSums
+from hedgerow.trees.noised.rule import Terms
+from hedgerow.trees.noised.sums import OwnSums
 
-Words = NDArray[np.int64]
 BEGUN = "cut points and the number of rows"
 """What is settled before the first tree."""
 
 
-class OwnReleases:
-    """Own noised words: the share of noise of each release, in the ledger before anything leaves."""
-
-    def __init__(self, context: PartyContext, terms: Terms) -> None:
-        dp = dp_of(context.plan)
-        self.shares = len(context.plan.members), dp.colluders
-        planned = all_released(opening(terms).planned, *self.shares)
-        self.words: NoisedWords = releases_of(context.owner, context.plan, planned, more_to_come=True)
-        self._all_planned = False
-
-    def plan_rest(self, told: Schedule) -> None:
-        """What else is released, now that the number of rows is told, once for the run; refused beyond the budget."""
-        if not self._all_planned:
-            self.words.ledger.plan(all_released(told.planned[len(told.opening.planned) :], *self.shares))
-            self._all_planned = True
-
-    def noised(self, place: Place, told: bytes, own_words: Callable[[], Words]) -> Words:
-        """Own words of a release with this party's share of its noise: drawn once, kept, counted, and only then given.
-
-        Whoever asks for a release has the sums of those before it, so that their words are forgotten.
-        """
-        release, variance = released(place.planned, *self.shares), own_share(place.planned, *self.shares)
-        if not self.words.holds(place.key, release, told):
-            self.words.kept.forget()
-
-        def draw() -> Words:
-            exact = own_words()
-            return exact + noise.gaussian(len(exact), variance)
-
-        return self.words.words(place.key, release, told, draw, anew=False)
-
-
 class NoisedParty:
     """Answers what a driver asks of rows whose sums all have noise."""
+
+    asks: tuple[type[Asked], ...] = (m.AskNoisedCounts, m.AskNoisedSums)
+    """What it answers with noised sums."""
 
     def __init__(self, context: PartyContext) -> None:
         self.context, self.plan, self.journal = context, context.plan, context.journal
@@ -95,24 +56,23 @@ class NoisedParty:
         give = partial(self._give, attempt, MaskedSender(self.context, attempt))
         return {
             m.Agree: partial(self._agree, attempt),
-            m.AskNoisedCounts: give,
             m.BeginNoised: self._begin,
-            m.AskNoisedSums: give,
+            **dict.fromkeys(self.asks, give),
             m.Farewell: self._keep,
         }
 
     def _agree(self, attempt: Attempt, request: m.Agree, frame: Frame) -> m.Done:
         done = self.schema.agree(request, frame, attempt.facts)
         self.most_bytes = self.schema.most_bytes
-        terms = terms_of(dp_of(self.plan), request.columns, len(request.classes))
         if self.releases is None:
-            self.releases = OwnReleases(self.context, terms)
-        own = self.schema.own
-        if not isinstance(own, OwnTable):
-            raise ProtocolError("Differential privacy goes with rows in a table here only, not on a cluster.")
-        rows = OwnRows(own.table.values, own.table.absent, own.labels)
-        self._told = ToldSums(OwnSums(rows, terms, self.context.threads), terms)
+            self.releases = OwnReleases(self.context, agreed_terms(self.plan, self.schema.own))
+        own = own_sums(self.plan, self.schema.own, self.context.threads)
+        self._told = self._told_of(own, own.terms)
         return done
+
+    def _told_of(self, own: OwnSums, terms: Terms) -> ToldSums:
+        """Before anything was told."""
+        return ToldSums(own, terms)
 
     @property
     def _agreed(self) -> "tuple[ToldSums, OwnReleases]":
@@ -124,17 +84,13 @@ class NoisedParty:
         """What is released from here on follows from what is told; told otherwise in another attempt, it is refused."""
         told, releases = self._agreed
         self.journal.settle(BEGUN, frame.sha256)
-        planned = schedule(told.terms, request.n_rows)
-        grid = grid_of(request, self.schema.own.columns, planned.max_bin)
-        if not grid.has_missing.all():
-            raise ProtocolError("The cut points that the driver sent have no place for missing values.")
+        planned = told.schedule(request.n_rows)
+        grid = frame.derived(told_grid, self.schema.own.columns, planned.max_bin)
         releases.plan_rest(planned)
         told.begin(grid, planned, self.plan.params.random_state)
         return m.Done()
 
-    def _give(
-        self, attempt: Attempt, sender: MaskedSender, request: m.AskNoisedCounts | m.AskNoisedSums, frame: Frame
-    ) -> Reply:
+    def _give(self, attempt: Attempt, sender: MaskedSender, request: Asked, frame: Frame) -> Reply:
         """Own words of a release that is the next, with noise; where its sums are known already, only what it tells."""
         told, releases = self._agreed
         place = told.next_place(request)
@@ -155,10 +111,9 @@ class NoisedParty:
     def _keep(self, request: m.Farewell, _: Frame) -> m.Done:
         """The finished model, of the columns and classes that were agreed; what was kept of its sums is forgotten."""
         told, releases = self._agreed
-        made, own = decoded(request.model, "The model that the driver sent"), self.schema.own
-        agreed = (loss_of(self.plan, own.classes), own.columns, tuple(own.classes))
-        if not told.ended or (made.loss, made.columns, made.classes) != agreed:
-            raise PrivacyError("The driver sends a model of other columns, classes or sums than were agreed.")
+        own = self.schema.own
+        agreed = Agreed(self.plan, own.columns, tuple(own.classes), releases.words.ledger.spent())
+        check_model(decoded(request.model, "The model that the driver sent"), agreed, told.ended)
         if self.context.keep_model is not None:
             self.context.keep_model(request.model)
         releases.words.finish()

@@ -3,73 +3,24 @@
 The folder has the conversation and who sees what.
 """
 
-import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
-from hedgerow.agreement.dp import DP
-from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Facts
-from hedgerow.errors import PartyLost, ProtocolError
+from hedgerow.errors import PartyLost
 from hedgerow.model.model import Model
-from hedgerow.model.noised_terms import all_released, released, terms_of
+from hedgerow.model.noised_terms import terms_of
 from hedgerow.model.prepare import n_categories
-from hedgerow.privacy.accountant import Release
-from hedgerow.privacy.ledger import Budget, Ledger
 from hedgerow.protocols.columns import Common, assemble
 from hedgerow.protocols.horizontal.attempt import attempt
 from hedgerow.protocols.noised.driver import GroupReleases
-from hedgerow.protocols.noised.places import Place
+from hedgerow.protocols.noised.opened_ledger import OpenedLedger
+from hedgerow.protocols.noised.promises import dp_of, promise_of, taken_as_known
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Progress
 from hedgerow.trees.noised.fit import fit
-from hedgerow.trees.noised.rule import Planned, Schedule, Terms, opening
-
-
-class OpenedLedger:
-    """What the driver opens, in its log before it is asked for; refused beyond what the plan promises.
-
-    One for all attempts of this process.
-    """
-
-    def __init__(self, progress: Progress, dp: DP) -> None:
-        self.progress, self.plan, self.dp = progress, progress.driver.plan, dp
-        self._ledger: Ledger | None = None
-        self._all_planned = False
-
-    def begin(self, terms: Terms) -> None:
-        """The releases before the schedule is known; in another attempt they are those of the first."""
-        if self._ledger is None:
-            budget = Budget(self.dp.epsilon, self.dp.delta, self.dp.unit)
-            planned = self._released(opening(terms).planned)
-            log, run = self.progress.driver.log, self.plan.digest.hex()
-            self._ledger = Ledger(budget, planned, log, run, more_to_come=True)
-
-    @property
-    def ledger(self) -> Ledger:
-        """Once it has begun."""
-        if self._ledger is None:
-            raise ProtocolError("A release is planned before columns and classes are agreed.")
-        return self._ledger
-
-    def plan_rest(self, told: Schedule) -> None:
-        """All others, once the number of rows is known."""
-        if not self._all_planned:
-            self.ledger.plan(self._released(told.planned[len(told.opening.planned) :]))
-            self._all_planned = True
-
-    def enter(self, place: Place, request: bytes) -> None:
-        """A release is about to be asked for; the same one again, which no answer came to, is the same release."""
-        release, told = released(place.planned, *self._shares), hashlib.sha256(request).digest()
-        if not self.ledger.again(place.key, release, told):
-            self.ledger.release(place.key, release, told)
-
-    @property
-    def _shares(self) -> tuple[int, int]:
-        return len(self.plan.members), self.dp.colluders
-
-    def _released(self, planned: tuple[Planned, ...]) -> tuple[Release, ...]:
-        return all_released(planned, *self._shares)
+from hedgerow.trees.noised.rule import Terms
 
 
 class NoisedRun:
@@ -89,15 +40,22 @@ class NoisedRun:
 
     def _train(self, group: SummingGroup, shared: Common) -> Model:
         plan, driver = group.plan, self.progress.driver
-        terms = terms_of(dp_of(plan), shared.columns, len(shared.classes))
-        self.ledger.begin(terms)
+        terms = self._begun(shared)
         releases = GroupReleases(group, terms, self.progress, self.ledger, driver.callbacks)
         fitted = fit(releases, terms, n_categories(shared.columns), plan.params.random_state)
-        return assemble(plan, shared, fitted.base, fitted.forest)
+        model = assemble(plan, shared, fitted.base, fitted.forest)
+        return self._promising(model)
 
+    def _begun(self, shared: Common) -> Terms:
+        """What is known before the first release; the ledger begins, and the user is told what is taken as known."""
+        dp, driver = dp_of(self.progress.driver.plan), self.progress.driver
+        for sentence in taken_as_known(dp, shared):
+            driver.note(sentence)
+        terms = terms_of(dp, shared.columns, len(shared.classes))
+        self.ledger.begin(terms)
+        return terms
 
-def dp_of(plan: Plan) -> DP:
-    """What the plan promises; it does."""
-    if plan.method.dp is None:
-        raise ProtocolError("The plan promises no differential privacy.")
-    return plan.method.dp
+    def _promising(self, model: Model) -> Model:
+        """The model with what is promised of it, once all was released."""
+        plan, spent = self.progress.driver.plan, self.ledger.ledger.finish()
+        return replace(model, promise=promise_of(plan, spent, model.columns, model.classes))

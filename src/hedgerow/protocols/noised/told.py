@@ -6,21 +6,26 @@ Releases come in the order of the plan, each once; of the levels of cut points t
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.corridor.messages import AskNoisedCounts, AskNoisedSums
+from hedgerow.corridor.messages import AskNoisedCounts, AskNoisedLevel, AskNoisedRoot, AskNoisedSums
 from hedgerow.corridor.wire import sized
 from hedgerow.errors import ProtocolError
-from hedgerow.protocols.noised.places import Place, opening_places, places
+from hedgerow.protocols.noised.places import Kind, Place, opening_places, places
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import Prefixes
-from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening
+from hedgerow.trees.noised.greedy_rule import GreedySchedule
+from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening, schedule
 from hedgerow.trees.noised.sums import OwnSums
 
 Words = NDArray[np.int64]
-Asked = AskNoisedCounts | AskNoisedSums
+Asked = AskNoisedCounts | AskNoisedSums | AskNoisedRoot | AskNoisedLevel
+AnySchedule = Schedule | GreedySchedule
 
 
 class ToldSums:
     """Own sums, as far as this attempt has come."""
+
+    may_miss: tuple[Kind, ...] = ("cuts",)
+    """Releases that the driver may leave out."""
 
     def __init__(self, own: OwnSums, terms: Terms) -> None:
         self.own, self.terms = own, terms
@@ -34,9 +39,13 @@ class ToldSums:
         """Whether all sums were asked for."""
         return self.grid is not None and self._last == len(self.places) - 1
 
-    def begin(self, grid: Grid, told: Schedule, seed: int) -> None:
+    def schedule(self, n_rows: float) -> AnySchedule:
+        """What is released when so many rows are told."""
+        return schedule(self.terms, n_rows)
+
+    def begin(self, grid: Grid, told: AnySchedule, seed: int) -> None:
         """Everything that is fixed before the first tree."""
-        if self.grid is not None:
+        if self.grid is not None or not isinstance(told, Schedule):
             raise ProtocolError("The driver begins trees that have begun.")
         self.grid, self.places = grid, places(told)
         self.own.begin(grid, told, seed)
@@ -45,14 +54,18 @@ class ToldSums:
         """The release that is asked for; refused if it is not the next."""
         every, number = self.places, request.release
         between = every[self._last + 1 : number] if self._last < number < len(every) else None
-        if between is None or any(place.kind != "cuts" for place in between) or not self._fits(request, every[number]):
+        if (
+            between is None
+            or any(place.kind not in self.may_miss for place in between)
+            or not self._fits(request, every[number])
+        ):
             raise ProtocolError("The driver asks for sums that are not those which the plan has next.")
         return every[number]
 
     def _fits(self, request: Asked, place: Place) -> bool:
         if isinstance(request, AskNoisedCounts):
             return self.grid is None and place.kind == ("cuts" if len(request.column) else "rows")
-        return self.grid is not None and place.kind not in ("rows", "cuts")
+        return self.grid is not None and isinstance(request, AskNoisedSums) and place.kind not in ("rows", "cuts")
 
     def hear(self, place: Place, request: Asked) -> None:
         """What the scores of own rows follow from: told before the sums, or again where these are known already."""
@@ -82,7 +95,9 @@ class ToldSums:
             if place.kind == "rows":
                 return self.own.rows()
             return self.own.counts(Prefixes(request.column, request.prefix, request.shift))
-        if place.kind == "counts":
+        if not isinstance(request, AskNoisedSums):
+            raise ProtocolError("The driver asks for sums of trees that are not grown in this run.")
+        if place.kind == "bins":
             return self.own.bin_counts()
         if place.kind == "additive":
             return self.own.additive(place.round, request.base, request.values)

@@ -60,6 +60,8 @@ class Active:
     own_valid: Table | None = None
     keeps: PlaceStore | None = None
     """Where it keeps which of its rows are common."""
+    noised: KeptWords | None = None
+    """Where it keeps noised sums until the run is over; None: in memory."""
 
 
 @dataclass(frozen=True, eq=False)

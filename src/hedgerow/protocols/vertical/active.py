@@ -110,6 +110,9 @@ class VerticalRows:
         """What each party hears of the sizes of the run."""
         for party, begin in self.begins.items():
             ensure_room(self.cipher, party, begin, partial(self._largest, party))
+        self._begin_run()
+
+    def _begin_run(self) -> None:
         self.group.ask(self.begins, m.Done)
 
     def _begin(self, party: str, n_trees: int) -> m.BeginSealed:
@@ -439,8 +442,11 @@ class VerticalRows:
 
     def finish_round(self, leaves: Nodes, values: NDArray[np.float32]) -> None:
         """Values stay here; the others keep their cuts."""
-        self.group.ask(dict.fromkeys(self.groups, m.EndRound(self.now.number)), m.Done)
+        self._end_round()
         self.own.finish_round(leaves, values)
+
+    def _end_round(self) -> None:
+        self.group.ask(dict.fromkeys(self.groups, m.EndRound(self.now.number)), m.Done)
 
     def held_out_sums(self, metric: Summed, n_rounds: int) -> NDArray[np.int64]:
         """Over the own validation rows."""

@@ -46,11 +46,15 @@ class DrawnRows(VerticalRows):
 
     def _told(self, asked: Mapping[str, Cuts]) -> dict[str, list[NDArray[np.bool_]]]:
         """What the owners of these cuts say, once they moved their rows: the sides of those at them, part by part."""
-        requests = {party: self._drawn(party, cuts) for party, cuts in asked.items()}
         rows = {party: self._rows_at(party, cuts.nodes) for party, cuts in asked.items()}
-        answers = self.group.ask(requests, m.Sides, ROOM + max(map(sum, rows.values())) // 8)
+        told = self._answers(asked, max(map(sum, rows.values())))
         wrong = "did not tell the sides of the rows it was asked about."
-        return {party: sides_of(answers[party].left, rows[party], f"Party {party!r} {wrong}") for party in asked}
+        return {party: sides_of(told[party], rows[party], f"Party {party!r} {wrong}") for party in asked}
+
+    def _answers(self, asked: Mapping[str, Cuts], most_rows: int) -> dict[str, NDArray[np.uint8]]:
+        requests = {party: self._drawn(party, cuts) for party, cuts in asked.items()}
+        answers = self.group.ask(requests, m.Sides, ROOM + most_rows // 8)
+        return {party: answer.left for party, answer in answers.items()}
 
     def _drawn(self, party: str, cuts: Cuts) -> m.AskDrawnSides:
         moves, self.now.moves[party] = self.now.moves[party], ()

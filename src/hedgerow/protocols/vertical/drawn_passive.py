@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.corridor import messages as m
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.told_trees import nodes_of
-from hedgerow.protocols.vertical.columns import PASSIVE_ONLY
+from hedgerow.protocols.vertical.columns import JOINT, PASSIVE_ONLY
 from hedgerow.protocols.vertical.passive_rows import Giving, OpenRound, PassiveRows
 from hedgerow.trees.drawn_cuts import OpenBins, OwnDraws
 from hedgerow.trees.splits import Cuts
@@ -53,7 +53,7 @@ class DrawnPassiveRows(PassiveRows):
         told = self._followed_moves(now.nodes, request.moves)
         # A level is cut at once: whoever came back with further nodes of it would have seen the sides of some.
         letter = run.table.levels[told.depth : told.depth + 1]
-        if not told.depth == request.level >= now.level or letter != PASSIVE_ONLY:
+        if not told.depth == request.level >= now.level or letter not in (PASSIVE_ONLY, JOINT):
             raise ProtocolError(OTHER_LEVEL)
         self._follow_cuts(request.moves)
         cuts = self._own_cuts(told, request.cuts)

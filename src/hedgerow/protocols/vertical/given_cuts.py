@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.options import DEALING
 from hedgerow.agreement.plan import Plan
-from hedgerow.protocols.vertical.columns import PASSIVE_ONLY, AllColumns, levels_of
+from hedgerow.protocols.vertical.columns import JOINT, PASSIVE_ONLY, AllColumns, ColumnSpan, levels_of
+from hedgerow.protocols.vertical.private_cuts import has_private_model
 from hedgerow.protocols.vertical.talk import Asks
 from hedgerow.trees.drawn_cuts import DrawnCuts, GivenCuts, GivenLevels, Ints
 from hedgerow.trees.grow import Growth
@@ -67,12 +68,17 @@ def _span(joint: AllColumns, unit: tuple[str, ...]) -> int:
 
 
 def _drawn(plan: Plan, joint: AllColumns, asks: Asks) -> DrawnCuts:
-    """The cuts of all levels at which only passive columns are cut."""
-    passive = joint.passive()
+    """The cuts of all levels at which only passive columns are cut; of a private model, of all levels and columns."""
+    every = has_private_model(plan)
+    owners, letters = (joint.owned, JOINT) if every else (joint.passive(), PASSIVE_ONLY)
+
+    def is_open(owned: ColumnSpan, round_: int) -> bool:
+        return owned.party == joint.own or any(party in asks(round_) for party in joint.holders(owned))
+
     return DrawnCuts(
         joint.grid,
-        [(owned.first, owned.last) for owned in passive],
-        frozenset(depth for depth, letter in enumerate(plan.schedule) if letter == PASSIVE_ONLY),
+        [(owned.first, owned.last) for owned in owners],
+        frozenset(depth for depth, letter in enumerate(plan.schedule) if letter in letters),
         plan.params.random_state,
-        lambda round_: np.array([any(p in asks(round_) for p in joint.holders(owned)) for owned in passive], np.bool_),
+        lambda round_: np.array([is_open(owned, round_) for owned in owners], np.bool_),
     )

@@ -9,6 +9,7 @@ from hedgerow.protocols.columns import given
 from hedgerow.protocols.link.passive import OwnLinks
 from hedgerow.protocols.session.owner import PartyContext
 from hedgerow.protocols.session.shell import ALIGNMENT, LINKAGE, Kinds
+from hedgerow.protocols.vertical.private_cuts import declared
 
 FoundRows = OwnSets | OwnLinks
 """A party's side of what finds the rows of a run by their ids."""
@@ -18,7 +19,8 @@ def own_tables(context: PartyContext) -> Tables:
     """The own rows that the policy gives; the validation rows only where they are followed."""
     owner = context.owner
     valid = owner.own_valid if context.plan.goal.follow else None
-    return given(owner.own_table, owner.policy), None if valid is None else given(valid, owner.policy)
+    own = declared(context.plan, given(owner.own_table, owner.policy))
+    return own, None if valid is None else given(valid, owner.policy)
 
 
 def found_rows(context: PartyContext, tables: Tables) -> FoundRows | None:

@@ -22,6 +22,7 @@ from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.session.owner import Attempt, PartyContext
 from hedgerow.protocols.session.participants import asked
 from hedgerow.protocols.session.shell import Handler, Table
+from hedgerow.protocols.vertical.cut_releases import CutReleases
 from hedgerow.protocols.vertical.own_rows import FoundRows, Tables, finding, found_rows, own_tables
 from hedgerow.protocols.vertical.passive_kinds import Answers, Giving, answers_of
 from hedgerow.protocols.vertical.passive_run import GAVE, DisclosureCounter, Given, PassiveRun, Terms
@@ -47,6 +48,8 @@ class VerticalParty:
         self.rows: Answers | None = None
         self.sets: FoundRows | None = None
         """The own rows, where they are aligned privately, or linked."""
+        self.cuts = CutReleases(context.owner, self.plan)
+        """Its counts with noise, where cut points are found by these."""
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
         self.most_bytes = MOST_SMALL
@@ -102,6 +105,7 @@ class VerticalParty:
             if self.context.keep_model is not None:
                 part = rows.run.part(request, self.name, tables[0].columns, rows.hides)
                 self.context.keep_model(parts.encoded(part))
+            self.cuts.finish()
             return m.Done()
         raise ProtocolError(f"The plan of this run does not allow {type(request).__name__}.")
 
@@ -131,7 +135,8 @@ class VerticalParty:
     def _begun(self, tables: Tables, lacks: bool, shared: Grid | None) -> Answers:
         """The own rows, binned; what was given before is in the log."""
         terms, given = self._terms(), Given(self._given("sums"), self._given("sides"), self._given("bits"))
-        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, shared)
+        grid = self.cuts.grid(tables[0], shared, self.context.threads)
+        table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, grid)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
         return answers_of(self.plan, run)

@@ -12,7 +12,7 @@ from hedgerow.agreement.plan import Plan as Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, RunError
 from hedgerow.model.model import ClassLabel
-from hedgerow.model.train import Ready, Task
+from hedgerow.model.train import Before, Ready, Task
 from hedgerow.model.train import prepare as prepared
 from hedgerow.protocols.align.lists import Counts, OwnSets
 from hedgerow.protocols.align.ring import Ring
@@ -64,15 +64,20 @@ def linked(group: PartyGroup, linkage: Links) -> RowsByParty:
     return {party: LinkedRows(rows, held_out.get(party)) for party, rows in own.items()}
 
 
+def _declared(plan: Plan) -> tuple[ClassLabel, ...]:
+    """The classes, where a plan with differential privacy names them; those of the table may tell of a single row."""
+    return () if plan.method.dp is None else plan.method.dp.classes
+
+
 def _check_labels(plan: Plan, table: Table) -> None:
     if table.labels is None:
         raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
-    if plan.goal.objective is None and len(np.unique(np.asarray(table.labels))) < 2:
+    if plan.goal.objective is None and not _declared(plan) and len(np.unique(np.asarray(table.labels))) < 2:
         raise DataError("The labels of the active party hold one class only; a classifier needs at least two.")
 
 
-def prepare(plan: Plan, own: Active, threads: int) -> Ready:
-    """Own labels, cut points and bins; nothing is said."""
+def prepare(plan: Plan, own: Active, threads: int, before: Before = Before()) -> Ready:  # noqa: B008  # it is frozen
+    """Own labels, cut points and bins, of which some may have been found before; nothing is said."""
     table, goal = own.own_table, plan.goal
     _check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
@@ -82,11 +87,11 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
     if goal.follow and (own.own_valid is None or not own.own_valid.n_rows):
         raise DataError("A metric on validation rows was asked for, but the active party has none; give some.")
     labels = np.asarray(table.labels)
-    classes: tuple[ClassLabel, ...] = () if goal.objective is not None else tuple(np.unique(labels).tolist())
+    classes = () if goal.objective is not None else _declared(plan) or tuple(np.unique(labels).tolist())
     task = Task(
         loss_of(plan, classes),
         classes,
-        goal.base_score,
+        goal.base_score if before.mean is None else before.mean,
         goal.scale_pos_weight,
         own.own_valid if goal.follow else None,
         goal.eval_metric,
@@ -94,6 +99,7 @@ def prepare(plan: Plan, own: Active, threads: int) -> Ready:
         label=goal.label,
         threads=threads,
         choosing=plan.method.passive_rows,
+        grid=before.grid,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

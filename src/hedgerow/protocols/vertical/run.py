@@ -16,9 +16,9 @@ from hedgerow.protocols.columns import loss_of
 from hedgerow.protocols.secure_sum import SummingGroup
 from hedgerow.protocols.state import Drive, Progress
 from hedgerow.protocols.vertical import prepare, schema
-from hedgerow.protocols.vertical.answer_checks import SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.leakage_rows import nothing_learnt
+from hedgerow.protocols.vertical.noise_on_sums import Noised, noise_of
 from hedgerow.protocols.vertical.train import Talk, grow
 from hedgerow.trees.forest import Forest
 
@@ -32,12 +32,14 @@ class VerticalRun(Drive):
         """Its own rows with the scores of the trees so far."""
         self.sets: OwnSets | None = None
         """Its side of the alignment of rows."""
-        self.said = SaidBefore()
+        self.said = schema.SaidBefore()
         """What the others said to it of the trees under way, in attempts before this one."""
         self.linkage: prepare.Links | None = None
         """Its side of the linkage with each passive party."""
         self.links: prepare.RowsByParty = {}
         """The rows that each passive party has, where these are some."""
+        self.noised: Noised | None = None
+        """What is released, where that is promised to have noise."""
 
     def attempt(self, group: SummingGroup, facts: Mapping[str, Facts]) -> Model:
         """What becomes known to the active party: what `align` and the folder say."""
@@ -58,7 +60,9 @@ class VerticalRun(Drive):
             progress.keep(state)
 
         driver, talk = progress.driver, Talk.of(group, self.said, self.links)
-        return grow(talk, ready, joint, progress.state, driver.callbacks, kept, commit=driver.commit)
+        if self.noised is not None:
+            self.noised.before(talk, ready, joint, progress)
+        return grow(talk, ready, joint, progress.state, driver.callbacks, kept, self.noised, commit=driver.commit)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:  # noqa: ARG002  # they say nothing here
         """Everybody's columns: asked of each party."""
@@ -82,7 +86,9 @@ class VerticalRun(Drive):
             self.links = prepare.linked(group, self.linkage)
             own = self.dealt(group.plan, own)
         if self.ready is None:
-            self.ready = prepare.prepare(group.plan, own, driver.threads)
+            self.noised = noise_of(group.plan, own, driver.log)
+            prepared = prepare.prepare if self.noised is None else self.noised.prepare
+            self.ready = prepared(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped
             if state.parts:
                 prepare.restore(self.ready, state.scores)

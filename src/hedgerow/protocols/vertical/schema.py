@@ -18,7 +18,7 @@ from hedgerow.model.train import Ready
 from hedgerow.protocols.align.lists import rows_digest
 from hedgerow.protocols.columns import MOST_COLUMNS, Common
 from hedgerow.protocols.session.group import PartyGroup
-from hedgerow.protocols.vertical.answer_checks import SaidBefore
+from hedgerow.protocols.vertical.answer_checks import SaidBefore as SaidBefore
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.held_rows import LinkedRows, RowsByParty
 from hedgerow.trees.bins import MOST_BINS

@@ -14,12 +14,11 @@ from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Ready
 from hedgerow.protocols.session.group import PartyGroup
 from hedgerow.protocols.state import State
-from hedgerow.protocols.vertical.active import VerticalRows
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.given_cuts import planned
-from hedgerow.protocols.vertical.hidden_active import HiddenRows
 from hedgerow.protocols.vertical.leakage_rows import NotedRows, held_rows
+from hedgerow.protocols.vertical.noise_on_sums import Noised, to_the_end
+from hedgerow.protocols.vertical.rows_kinds import rows_for
 from hedgerow.protocols.vertical.schema import columns_of
 from hedgerow.protocols.vertical.talk import Talk as Talk
 from hedgerow.trees.boost import Callback, Kept, boost
@@ -32,6 +31,7 @@ def grow(
     state: State,
     callbacks: Sequence[Callback],
     kept: Kept,
+    noised: Noised | None = None,
     *,
     commit: Callable[[Model], bytes],
 ) -> Model:
@@ -46,36 +46,33 @@ def grow(
     before, history = (state.forest, state.history) if state.parts else (None, ())
     done = 0 if before is None else before.n_trees // task.loss.n_trees
 
-    rows = _rows(talk, ready, joint, done)
+    rows, before_values = rows_for(talk, ready, joint, state, done)
     if learnt is not None:
         learnt.follow(joint.grid, held_rows(joint, talk.links, ready.table.n_rows))
-    growth = growth_of(joint.grid, plan.params, ready.fixed.scales, task.threads)
+    noted = rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile)
+    all_rows, params = (noted, plan.params) if noised is None else noised.around(noted, ready, joint)
+    scales = ready.rows.settings.scales
+    growth = growth_of(joint.grid, params, scales, task.threads)
     grown = boost(
-        rows if learnt is None else NotedRows(rows, learnt, group.corridor.transport.meanwhile),
-        planned(growth, plan, joint, asks),
+        all_rows,
+        replace(planned(growth, plan, joint, asks), subtracts=noised is None or noised.subtracts),
         plan.params,
-        ready.fixed.scales,
+        scales,
         task.loss.n_trees,
         ready.stopping,
-        callbacks,
+        to_the_end(plan, callbacks),
         start=before,
         resumed=history,
         kept=kept,
-        before_values=rows.number if isinstance(rows, HiddenRows) else None,
+        before_values=before_values,
     )
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))
-    model = replace(whole, params=plan.params, ownership=ownership)
+    promise = None if noised is None else noised.promise(joint)
+    model = replace(whole, params=plan.params, ownership=ownership, promise=promise)
     _hand_out(group, joint, KeepPart(ownership.model, 0, model.forest.n_trees, commit(model)))
     return model
-
-
-def _rows(talk: Talk, ready: Ready, joint: AllColumns, done: int) -> VerticalRows:
-    """Everybody's columns over the own rows; the parties hear how large the run will be."""
-    plan = talk.group.plan
-    kind = HiddenRows if plan.method.hidden_rows else DrawnRows if plan.method.draws_cuts else VerticalRows
-    return kind(talk, ready.rows, joint, done)
 
 
 def _hand_out(group: PartyGroup, joint: AllColumns, keep: KeepPart) -> None:

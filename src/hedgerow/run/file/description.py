@@ -9,6 +9,7 @@ from hedgerow.agreement.active_parties import one_of
 from hedgerow.agreement.ciphers import cipher_of
 from hedgerow.agreement.options import Horizontal, Hybrid, Vertical, WholeTrees
 from hedgerow.agreement.plan import Goal, Member, Plan
+from hedgerow.agreement.private_params import settled_params
 from hedgerow.data.hybrid_cut import HybridCut
 from hedgerow.data.read import LIBSVM
 from hedgerow.errors import DataError, ParameterError
@@ -183,6 +184,9 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
         if method.depth is not None and "max_depth" not in trees.section:
             params = replace(params, max_depth=method.depth)
         method = _settled(method.scheduled(params.max_depth), partition, names, actives)
+    elif isinstance(method, Vertical):
+        params = settled_params(method.dp, params)
+        method = method.scheduled(params.max_depth)
     run = RunFile(
         path,
         name,

@@ -3,11 +3,13 @@
 from math import isfinite
 from typing import Any, cast, get_args
 
-from hedgerow.agreement.dp import DP, MOST_EPSILON, PrivateMethod
+from hedgerow.agreement.dp import DP, MOST_EPSILON, PrivateMethod, Protects
 from hedgerow.errors import ParameterError
 from hedgerow.run.file.section import Section
 
-BESIDE = ("delta", "dp_trees", "colluders", "rows_per_id", "label_range", "max_nonzero", "classes", "categories")
+BESIDE = (
+    "protects", "delta", "dp_trees", "colluders", "rows_per_id", "label_range", "max_nonzero", "classes", "categories",
+)  # fmt: skip
 KEYS = ("epsilon", *BESIDE)
 MOST = 1_000_000
 """Rows of one id, or columns that are not 0."""
@@ -20,7 +22,7 @@ def dp_of(section: Section) -> DP | None:
         return None
     try:
         return DP(
-            section.number("epsilon", 0.0, 0, MOST_EPSILON, f"a number above 0 and at most {MOST_EPSILON:g}"),
+            _epsilon(section),
             section.number("delta", 1e-6, 0, 0.1, "a number above 0 and at most 0.1"),
             cast(PrivateMethod, section.word("dp_trees", get_args(PrivateMethod), "auto")),
             cast(int, section.whole("colluders", 0, 1024, 1)),
@@ -29,10 +31,18 @@ def dp_of(section: Section) -> DP | None:
             max_nonzero=section.whole("max_nonzero", 1, MOST),
             classes=cast(Any, section.given.get("classes", [])),
             categories=cast(Any, section.given.get("categories", {})),
+            protects=cast(Protects, section.word("protects", get_args(Protects), "rows")),
         )
     except ParameterError as error:
         said = str(error)
         raise error if said.startswith(section.title) else ParameterError(f"{section.title} {said}") from None
+
+
+def _epsilon(section: Section) -> float:
+    """Of labels it may be 0."""
+    if section.given.get("protects") == "labels" and section.given.get("epsilon") == 0:
+        return 0.0
+    return section.number("epsilon", 0.0, 0, MOST_EPSILON, f"a number above 0 and at most {MOST_EPSILON:g}")
 
 
 def _range(section: Section) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hedgerow.agreement.dp import MOST_EPSILON
 from hedgerow.agreement.plan import MOST_PARTIES
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.run.file.description import RunFile, run_of
@@ -46,7 +47,6 @@ NO_EFFECT = {
     "n_hori": "it belongs to partition_mode=hybrid",
     "n_verti": "it belongs to partition_mode=hybrid",
     "alpha": "it belongs to partition_mode=hybrid; a run file's [partition] has alpha for rows",
-    "privacy_budget": "it belongs to privacy_tech=dp",
     "key_length": "it belongs to privacy_tech=he",
 }
 
@@ -121,7 +121,6 @@ class _Reading:
         conf.word("tree_method", ("auto", "hist"), "hist")
         refused = [
             ("merge_histogram", "client", "is not available; the driver adds the sums: use merge_histogram=server."),
-            ("privacy_tech", "dp", "is not available yet; privacy_tech=sa hides each party's sums, not the model's."),
             ("mode", "hybrid", self._instead_of_hybrid("mode")),
             ("partition_mode", "hybrid", self._instead_of_hybrid("partition_mode")),
             ("objective", "rank:pairwise", "is not available; use reg:linear on the relevance."),
@@ -130,6 +129,9 @@ class _Reading:
         for key, value, what in refused:
             if conf.text(key) == value:
                 raise conf.wrong(key, what)
+        if conf.text("privacy_tech") == "dp" and self._method() != "horizontal":
+            raise conf.wrong("privacy_tech", "goes only with mode=horizontal, and promises nothing there; for one that "
+                                             "holds write a run file with epsilon in [privacy].")  # fmt: skip
         if conf.text("privacy_tech") == "he" and self._method() not in ("horizontal", "vertical"):
             raise conf.wrong("privacy_tech", "goes only with mode=horizontal or mode=vertical; leave it out.")
         if conf.number("n_parallel_trees", Limit(1, 1e9, whole=True), 1) > 1:
@@ -250,7 +252,7 @@ class _Reading:
         conf = self.conf
         if method == "vertical":
             return self._sealed()
-        known = ("none", "sa", "he") if method == "horizontal" else ("none", "sa")
+        known = ("none", "sa", "he", "dp") if method == "horizontal" else ("none", "sa")
         tech = conf.word("privacy_tech", known, "none")
         hidden = tech == "sa"
         cuts = CUT_POINTS[conf.word("propose_split", tuple(CUT_POINTS), "server")]
@@ -271,6 +273,8 @@ class _Reading:
                 "parties and chooses the cuts, because a server that opens would read every party's."
             )
             return {"protection": "lattice", "opener": "party1", "cut_points": cuts, "columns": self._columns()}
+        if tech == "dp":
+            return self._noised(cuts)
         if hidden:
             return {"protection": "masked", "cut_points": cuts, "columns": self._columns()}
         self.notes.append(
@@ -278,6 +282,27 @@ class _Reading:
             "reconstructed; privacy_tech=sa hides them."
         )
         return {"protection": "plain", "i_accept_disclosure": True, "cut_points": cuts, "columns": self._columns()}
+
+    def _noised(self, cuts: str) -> dict[str, Any]:
+        """FedTree's noise, with what it is worth; the run says it in figures."""
+        conf = self.conf
+        if cuts == "local":
+            raise conf.wrong("propose_split", "shows every party's quantiles, which privacy_tech=dp has no noise for; "
+                                              "use propose_split=server.")  # fmt: skip
+        budget = conf.number("privacy_budget", Limit(0, MOST_EPSILON, open_low=True), 10)
+        self.notes.append(
+            f"privacy_tech=dp is FedTree's noise: gradients are cut to 1, hessians are 1 (constant_h=1), and "
+            f"privacy_budget={budget:g} is the epsilon of each histogram, not of the model, which has none; the run "
+            "says what the noise is worth. Sums are masked besides."
+        )
+        self.notes.append(
+            f"For a promise that holds write a run file: epsilon = {budget:g} in [privacy] is then that of everything "
+            "that is released, the model included."
+        )
+        return {
+            "protection": "masked", "epsilon": budget, "dp_trees": "laplace", "cut_points": cuts,
+            "columns": self._columns(),
+        }  # fmt: skip
 
     def _sealed(self) -> dict[str, Any]:
         """Of a vertical run: the first party has the labels and seals, or does not seal, its gradients."""
@@ -308,6 +333,8 @@ class _Reading:
                 why = "it is the length of Paillier keys, in whose place there is a lattice"
             if key in conf:
                 self.notes.append(f"{conf.written[key]} has no effect: {why}.")
+        if "privacy_budget" in conf and conf.text("privacy_tech") != "dp":
+            self.notes.append("privacy_budget has no effect: it belongs to privacy_tech=dp.")
         if "reorder_label" in conf and conf.flag("reorder_label"):
             classes = self._task() == "classify"
             why = "classes are numbered in any case" if classes else "labels of a regression are numbers as they are"

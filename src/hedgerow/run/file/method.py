@@ -56,7 +56,7 @@ def method_of(
 ) -> Horizontal | Vertical | WholeTrees | Baseline:
     """The options of the method that [run] names."""
     _check_method(sections, word, driver)
-    if word != "horizontal":
+    if word not in ("horizontal", "vertical", "hybrid"):
         why = f"does not go with method {word}, for which no epsilon can be promised yet"
         sections.section("privacy").refuse(*DP_KEYS, why=why)
     method = _by_columns(sections, word, names) if word in BY_COLUMNS else _by_rows(sections, word)
@@ -79,6 +79,7 @@ def _by_columns(sections: Sections, word: str, names: tuple[str, ...]) -> Vertic
         on_loss=cast(OnLoss, section.word("on_loss", get_args(OnLoss), "wait")),
         most_ids=section.whole("most_ids", 1, MOST_IDS) or MOST_IDS,
         passive_rows=section.number("passive_rows", 1.0, 0, 1, "a number above 0 and at most 1"),
+        dp=dp_of(section),
         **(_of_hybrid(section) if kind is Hybrid else {}),
     )
 

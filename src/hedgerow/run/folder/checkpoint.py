@@ -61,6 +61,7 @@ class _Step(msgspec.Struct, frozen=True, array_like=True):
     seconds: float
     model: str = ""
     opened: tuple[_Opened, ...] = ()
+    drawn: tuple[bytes, ...] = ()
 
 
 def _outgoing(value: Any) -> Any:
@@ -108,7 +109,7 @@ class Checkpoint:
         before = self.state
         new = tuple(trees_of(part) for part in state.parts[len(before.parts) :])
         opened = tuple(_Opened(one.number, one.words) for one in state.opened[len(before.opened) :])
-        now = time.perf_counter()
+        drawn, now = state.drawn[len(before.drawn) :], time.perf_counter()
         if new and state.scores:
             keep_scores(self.path.parent, self.plan, len(state.parts), state.scores)
         if new and state.learnt is not None:
@@ -125,6 +126,7 @@ class Checkpoint:
             seconds=now - self._began if new or opened else 0.0,
             model=state.model,
             opened=opened,
+            drawn=drawn,
         )
         self._append(step)
         self.state = state
@@ -202,6 +204,7 @@ class Checkpoint:
             clipped=step.clipped,
             model=step.model or state.model,
             opened=state.opened + tuple(Opened(one.number, one.words) for one in step.opened),
+            drawn=state.drawn + step.drawn,
         )
 
 
@@ -211,10 +214,10 @@ def losses_of(state: State) -> list[dict[str, Any]]:
 
 
 def progress_in(path: Path) -> tuple[int, int]:
-    """How many attempts, and rounds of trees or noised sums, a checkpoint has, whatever its plan; none without it."""
+    """How many attempts and steps (see `State`) are in a checkpoint, whatever its plan; none without it."""
     steps = _steps_of(path)
-    n_done = sum(len(step.trees) + len(step.opened) for step in steps)
-    return max((step.attempt for step in steps), default=0), n_done
+    done = (len(step.trees) + len(step.opened) + len(step.drawn) for step in steps)
+    return max((step.attempt for step in steps), default=0), sum(done)
 
 
 @dataclass(frozen=True)

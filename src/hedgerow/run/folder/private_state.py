@@ -2,7 +2,8 @@
 
 The active party: the score of each of its rows after the last complete tree, in two files that take turns, so that one
 of them always fits the checkpoint; and what it has learnt of the others' bins. A passive party: its own cuts of every
-complete round, in a file that only grows. Both: which of their rows all parties have, where that was found by ids.
+complete round, in a file that only grows. A party of a run with differential privacy: its noised sums, until the round
+is over. Both: which of their rows all parties have, where that was found by ids.
 None of it is ever said to anybody: scores come from labels, cuts and rows are the party's own.
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import RunError
+from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.leakage import LearntBins
 from hedgerow.protocols.session.stores import OwnCuts
 from hedgerow.storage.append_only import appended, records_of
@@ -68,6 +70,11 @@ def read_learnt(folder: Path) -> LearntBins | None:
     """What was learnt of bins; None where that is not noted."""
     place = folder / LEARNT
     return LearntBins.unpacked(place.read_bytes()) if place.exists() else None
+
+
+def noised_words(folder: Path, plan: bytes) -> KeptWords:
+    """Where a party of a run with differential privacy keeps its noised sums until a round is over."""
+    return KeptWords(folder / NOISED, plan.hex())
 
 
 def _place(folder: Path, rounds: int) -> Path:

@@ -13,12 +13,12 @@ from hedgerow.agreement.ciphers import cipher_of, key_bytes
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
-from hedgerow.privacy.intersection import POINT_BYTES, PROOF_BYTES
-from hedgerow.protocols.align.lists import STEP
+from hedgerow.privacy.intersection import PROOF_BYTES
 from hedgerow.protocols.columns import loss_of
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
-from hedgerow.run.forecast.linking import linking
+from hedgerow.run.forecast.linking import aligning, linking
+from hedgerow.run.forecast.noised_ways import NOISED
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
@@ -77,7 +77,8 @@ def cost(plan: Plan, shape: Shape) -> Cost:
 
 def _same_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     """A horizontal run."""
-    kinds = _horizontal(plan, shape)
+    dp = plan.method.dp
+    kinds = _horizontal(plan, shape) if dp is None or dp.method not in NOISED else NOISED[dp.method][0](plan, dp, shape)
     yield from _joining(plan, shape)
     yield from through_opener(plan, kinds) if plan.opener else kinds
     yield from _farewell(plan, shape)
@@ -94,7 +95,7 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Introduce", 1, len(plan.members) * CONSENT, trip=True)
     if plan.method.private_names:
         yield Line("Facts", 1, WORD)
-        yield from _aligning(len(plan.members), shape.n_ids or shape.columns)
+        yield from aligning(len(plan.members), shape.n_ids or shape.columns)
         proofs = (len(plan.members) - 1) * PROOF_BYTES
         yield Line("AskProofs", 1, 1, trip=True)
         yield Line("Proofs", 1, proofs)
@@ -106,7 +107,11 @@ def _joining(plan: Plan, shape: Shape) -> Iterator[Line]:
 
 
 def _farewell(plan: Plan, shape: Shape) -> Iterator[Line]:
-    nodes = _n_rounds(plan) * _trees(plan, shape).nodes
+    dp = plan.method.dp
+    if dp is not None and dp.method in NOISED:
+        nodes: float = NOISED[dp.method][1](plan, dp, shape)
+    else:
+        nodes = _n_rounds(plan) * _trees(plan, shape).nodes
     yield from _told("Farewell", MODEL + shape.columns * COLUMN + nodes * SAVED_NODE)
 
 
@@ -184,7 +189,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
     yield Line("Facts", 1, WORD + (shape.columns * COLUMN if plan.groups else 0))
     if plan.method.aligns:
-        yield from _aligning(len(plan.members), shape.n_ids or shape.n_rows)
+        yield from aligning(len(plan.members), shape.n_ids or shape.n_rows)
     if plan.method.links:
         yield from linking(plan, shape.n_ids or shape.n_rows, shape.n_passive_ids or shape.n_rows)
     sharing = sum(map(len, plan.groups)) / len(plan.answering)
@@ -208,20 +213,6 @@ def _sharing(plan: Plan, shape: Shape, share: float) -> Iterator[Line]:
     yield Line("AskCounts", steps, share * prefixes * PREFIX, trip=True)
     yield Line("PlainSums" if plan.method.plain else "MaskedSums", steps, share * prefixes * WORD)
     yield from _told("ShareColumns", share * (2 * HASH + grid))
-
-
-def _aligning(n: int, n_ids: int) -> Iterator[Line]:
-    """Lists of n parties go once round all of them, and marks back."""
-    parts, others, points, marks = ceil(n_ids / STEP), n - 1, n_ids * POINT_BYTES, ceil(n_ids / 8)
-    yield Line("AskSetSize", 1, 2, trip=True)
-    yield Line("SetSize", 1, WORD)
-    yield from _told("BeginBlinding", n * WORD)
-    yield Line("AskBlinded", n * parts, n * parts * WORD, trip=True)
-    yield Line("BlindedIds", n * parts, n * points)
-    yield Line("BlindIds", others * parts, others * points, trip=True)
-    yield Line("Done", others * parts + 1, others * parts + 1)
-    yield Line("MarkCommon", n, n * marks, trip=True)
-    yield Line("Marks", others, others * marks)
 
 
 def _sealed_trees(plan: Plan, shape: Shape, n_rows: int) -> Iterator[Line]:

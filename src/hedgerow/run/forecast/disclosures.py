@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from hedgerow.agreement import dp_vertical
+from hedgerow.agreement.dp_words import NO_EPSILON, promise_of
 from hedgerow.agreement.options import (
     LEAST_CUT_ROWS,
     Horizontal,
@@ -23,6 +25,7 @@ from hedgerow.run.folder.manifest import told
 HOW = {
     "clear": "as it is",
     "masked": "in sum only",
+    "noised": "in sum only, with noise",
     "sealed": "sealed",
     "opened": "opened",
     "blinded": "not at all; equal ids match",
@@ -84,13 +87,18 @@ def _linking(plan: Plan) -> tuple[Kind, ...]:
 def _horizontal_messages(plan: Plan) -> tuple[Kind, ...]:
     names = (*ALIGNING, m.AskProofs, m.Proofs, m.AskCommonColumns, m.CommonColumns)
     joining = (*JOINING, *names) if plan.method.private_names else JOINING
+    dp = plan.method.dp
+    if dp is not None and dp.promises:
+        sums = (m.AskNoisedSums,) if dp.public_trees else (m.AskNoisedRoot, m.AskNoisedLevel)
+        return (*joining, m.AskNoisedCounts, m.BeginNoised, *sums, m.NoisedSums)
     if plan.opener:
         return (*joining, m.Lead, m.FromOpener, m.SealedWords, m.PassSum, m.ToEveryParty, m.RoundGrown, m.GoOn, m.Led)
     summed = m.MaskedSums if plan.method.masked else m.PlainSums
     local = (m.AskLocalCuts, m.LocalCuts) if plan.method.local_cuts else ()
     moments = (m.AskMoments,) if plan.goal.base_score is None else ()
     ends = (m.FinishRound, *((m.NextRound,) if plan.joins_rounds else ()))
-    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed)
+    noised = (m.NoisedSums,) if dp is not None else ()
+    return (*joining, m.AskCounts, *local, *moments, m.Begin, m.AskHistograms, m.AskLeafSums, *ends, summed, *noised)
 
 
 def _score_messages(plan: Plan) -> tuple[Kind, ...]:
@@ -153,6 +161,13 @@ def _of_names(plan: Plan) -> Iterator[str]:
 
 
 def _by_rows(plan: Plan) -> Iterator[str]:
+    if plan.method.dp is not None and not plan.method.dp.promises:
+        yield from NO_EPSILON
+    elif plan.method.dp is not None:
+        yield from promise_of(plan, plan.method.dp)
+        yield "Everybody learns names of columns, and what is made of noised sums: cut points, scores and the trees."
+        yield "The driver sees sizes and times of messages; only the time that a party works depends on its rows."
+        return
     yield from _of_names(plan)
     if plan.method.plain:
         yield "Nothing is protected: the driver reads each party's own sums, from which rows can be reconstructed."
@@ -173,9 +188,9 @@ def _by_rows(plan: Plan) -> Iterator[str]:
 
 def _by_columns(plan: Plan) -> Iterator[str]:
     own = plan.active
-    if plan.units:
-        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
-        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
+    if plan.method.dp is not None:
+        yield from dp_vertical.promise_of(plan.method.dp, plan)
+    yield from _of_units(plan)
     yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
@@ -200,6 +215,12 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     else:
         yield "All parties learn whether they have the same rows."
     yield "Everybody sees sizes and times of messages."
+
+
+def _of_units(plan: Plan) -> Iterator[str]:
+    if plan.units:
+        yield "Trees depend on who holds a row: where that goes with the labels, holding a row tells of its label."
+        yield "Rows that several parties hold are asked of one of them, by a hash of the id."
 
 
 def _of_sealed(plan: Plan) -> Iterator[str]:

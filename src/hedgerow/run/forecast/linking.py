@@ -1,4 +1,4 @@
-"""What linking rows will cost: the messages of `protocols.link`, for the mean passive party."""
+"""What linking and aligning rows will cost: the messages of `protocols.link` and `align`, for the mean party."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -28,3 +28,18 @@ def linking(plan: Plan, n_ids: int, n_passive: int) -> Iterator[Line]:
         yield Line("LinkedIds", steps, (n_ids + n_passive) * POINT_BYTES)
     yield Line("LinkCounts", 1, n_counted * COUNT, trip=True)
     yield Line("Done", 1, 1)
+
+
+def aligning(n: int, n_ids: int) -> Iterator[Line]:
+    """Lists of n parties go once round all of them, and marks back."""
+    parts, others, points, marks = ceil(n_ids / STEP), n - 1, n_ids * POINT_BYTES, ceil(n_ids / 8)
+    yield Line("AskSetSize", 1, 2, trip=True)
+    yield Line("SetSize", 1, WORD)
+    yield Line("BeginBlinding", 1, n * WORD, trip=True)
+    yield Line("Done", 1, 1)
+    yield Line("AskBlinded", n * parts, n * parts * WORD, trip=True)
+    yield Line("BlindedIds", n * parts, n * points)
+    yield Line("BlindIds", others * parts, others * points, trip=True)
+    yield Line("Done", others * parts + 1, others * parts + 1)
+    yield Line("MarkCommon", n, n * marks, trip=True)
+    yield Line("Marks", others, others * marks)

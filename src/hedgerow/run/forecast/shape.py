@@ -58,13 +58,14 @@ class Shape:
         whole = _in_one(tables, plan) if alike else largest
         own = whole if isinstance(plan.method, Horizontal) else largest
         grid, _ = own_cuts(whole, params.max_bin, params.min_cut_rows, threads)
-        by_counts = alike and isinstance(plan.method, Horizontal) and not plan.method.local_cuts
+        noised = plan.method.dp is not None
+        by_counts = alike and isinstance(plan.method, Horizontal) and not plan.method.local_cuts and not noised
         return cls(
             whole.n_columns,
             int(grid.offsets[-1]),
             sum(table.n_rows for table in tables),
             _n_classes(tables, plan),
-            trees=first_grown(own, plan, threads) if alike else None,
+            trees=first_grown(own, plan, threads) if alike and not noised else None,
             searched=searched(whole, plan, threads) if by_counts else None,
         )
 

@@ -41,5 +41,6 @@ def driven(
         found["training"] = curves.training
     folder.write_json(METRICS, found)
     beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": notes}
-    kept = folder.finish({MODEL: encoded(model)}, {**beside, **manifest.bins_learnt(state)})
+    beside |= {**manifest.bins_learnt(state), **manifest.promised(model.promise)}
+    kept = folder.finish({MODEL: encoded(model)}, beside)
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from hedgerow.agreement.policy import Policy
 from hedgerow.identity.identity import Identity
-from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.party import Owner, Party
 from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.folder import MODEL, PART, check_folder, open_folder
 from hedgerow.run.folder.kept_model import KeptModel
 from hedgerow.run.folder.ledger_file import opened
-from hedgerow.run.folder.private_state import CUTS, NOISED, CutsFile, PlacesFile
+from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile, noised_words
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.real.connect import Options, bound_policy, party_seat
 from hedgerow.run.real.own_tables import Own, check_rows, digest, other_than
@@ -59,7 +58,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
             name, table, valid, policy, joining.identity, folder.log, seat.revoked, durable=True,
             keeps=CutsFile(folder.path / CUTS, plan.digest) if plan.active else None, tell=say,
             note=noting(notes, say), ledger=ledger, places=PlacesFile(folder.path, plan.digest),
-            noised=KeptWords(folder.path / NOISED, plan.digest.hex()),
+            noised=noised_words(folder.path, plan.digest),
         )  # fmt: skip
         kept = KeptModel(folder, kept_file(run))
         content = served(seat, Party(owner, options.threads, kept.keep), kept)

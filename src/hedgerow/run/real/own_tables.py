@@ -11,7 +11,7 @@ from hedgerow.protocols.session.owner import Active
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, Source
 from hedgerow.run.folder.folder import RunFolder
-from hedgerow.run.folder.private_state import PlacesFile
+from hedgerow.run.folder.private_state import PlacesFile, noised_words
 from hedgerow.run.folder.recorder import Say
 
 ROWS = "rows.sha256"
@@ -57,7 +57,7 @@ def active_of(run: RunFile, plan: Plan, own: Own | None, places: PlacesFile, say
     run.check_cipher()
     own.check(plan)
     table, valid = own.tables(run, plan.active, say)
-    return Active(table, valid, places)
+    return Active(table, valid, places, noised_words(places.folder, places.plan))
 
 
 def other_than(place: Path, rows: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
+from hedgerow.model import file as models
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.folder import MODEL, RunFolder
 from hedgerow.run.forecast.disclosures import leaks
@@ -20,4 +21,6 @@ def keep_end(
     if file == MODEL:
         keep_own_curves(folder, content, *own, options.say, options.threads)
     beside = {"leaks": list(leaks(plan)), "notes": list(notes), **manifest.given(folder.log.lines())}
+    if file == MODEL and plan.method.promises_dp:
+        beside |= manifest.promised(models.decoded(content, "The model that came").promise)
     folder.finish({file: content}, beside)

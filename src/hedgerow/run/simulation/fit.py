@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hedgerow.agreement.options import Federation, Hybrid
+from hedgerow.agreement.options import Federation, Hybrid, Vertical
 from hedgerow.agreement.plan import Goal, Plan
+from hedgerow.agreement.private_params import settled_params
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model
 from hedgerow.protocols.session.notify import Tell, silent
@@ -40,8 +41,11 @@ def fit_parties(
     goal = replace(goal, follow=any(table.n_rows for table in valid.values()))
     notes += federation.warnings(len(who))
     method = settled(federation, tables, valid)
+    if isinstance(method, Vertical):
+        params = settled_params(method.dp, params)
+        method = method.scheduled(params.max_depth)
     if isinstance(method, Hybrid):
-        method = method.scheduled(params.max_depth).sharing(alike(method.active, tables))
+        method = method.sharing(alike(method.active, tables))
         notes += unused_labels(method.active, tables)
     plan = Plan("fit", who, goal, params, method)
     simulation = Simulation(tables, valid, threads, callbacks, identities=identities, notes=notes, tell=tell)

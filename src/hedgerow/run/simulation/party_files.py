@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.run.folder.folder import RunFolder
-from hedgerow.run.folder.private_state import CUTS, NOISED, CutsFile, PlacesFile
+from hedgerow.run.folder.private_state import CUTS, CutsFile, PlacesFile, noised_words
 from hedgerow.run.simulation.parties import PartyFiles
 from hedgerow.storage.audit import AuditLog
 
@@ -21,10 +20,11 @@ def files_in(folder: RunFolder, plan: Plan, named: Plan) -> dict[str, PartyFiles
     for name in plan.answering:
         log, own = NamedLog(folder.open_party_log(name), plan, named), folder.path / "parties" / name
         cuts = CutsFile(own / CUTS, named.digest) if plan.active else None
-        noised = KeptWords(own / NOISED, named.digest.hex())
+        noised = noised_words(own, named.digest)
         files[name] = PartyFiles(log, cuts, PlacesFile(own, named.digest) if private else None, noised)
-    if plan.active and private:
-        files[plan.active] = PartyFiles(places=PlacesFile(folder.path, named.digest))
+    if plan.active:
+        places = PlacesFile(folder.path, named.digest) if private else None
+        files[plan.active] = PartyFiles(places=places, noised=noised_words(folder.path, named.digest))
     return files
 
 

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Align, Federation, Horizontal, Vertical
 from hedgerow.data.ids import AS_TEXT, n_common, nearly_common
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError
+from hedgerow.model import labels
 from hedgerow.protocols.align.lists import texts_of
 from hedgerow.protocols.session.notify import Tell
 
@@ -99,3 +101,11 @@ def note_ids(parties: Mapping[str, Table], note: Tell) -> None:
     if not n_common(ids):
         raise DataError(f"No id is common to all parties' rows, and {more} would be {alike}")
     note(f"{more} more ids would be common to all parties {alike}")
+
+
+def note_left_out(parties: Mapping[str, Table], dp: DP, note: Tell) -> None:
+    """Rows that each party leaves out by itself; real ones tell nobody but their owner."""
+    for name, table in parties.items():
+        n = int(labels.left_out(table, dp.classes).sum())
+        if n:
+            note(f"Party {name!r}: {labels.left_out_sentence(n)}")

@@ -47,6 +47,12 @@ def federated(local: LocalRun) -> Outcome:
             )  # fmt: skip
             began = time.perf_counter()
             model, state = simulate(plan, simulation)
+            if plan.method.promises_dp:
+                local.notes.append(
+                    "Metrics are measured on rows at hand without noise, and the manifest has a hash of each party's "
+                    "rows: no epsilon covers these, so do not publish them with the model."
+                )
             seconds = checkpoint.seconds or [time.perf_counter() - began]
         beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), **manifest.bins_learnt(state)}
+        beside |= manifest.promised(model.promise)
         return local.finish(folder, {"": model}, beside, seconds)

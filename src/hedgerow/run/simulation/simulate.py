@@ -16,7 +16,7 @@ from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.simulation.parties import Simulation
-from hedgerow.run.simulation.party_tables import note_ids
+from hedgerow.run.simulation.party_tables import note_ids, note_left_out
 from hedgerow.transports.inproc import Begin, InProcess
 
 
@@ -28,6 +28,8 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
     note = noting(sim.notes, sim.tell)
     if plan.method.aligns:
         note_ids(sim.parties, note)
+    if plan.method.dp is not None and plan.method.promises_dp:
+        note_left_out(sim.parties, plan.method.dp, note)
     begin: dict[str, Begin] = {}
     kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:
@@ -38,7 +40,10 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         begin[name] = _named(name, Party(owner, sim.threads, partial(kept.__setitem__, name)).begin)
     corridor = Corridor(InProcess(begin, partial(worked_out, threads=sim.threads)), sim.listeners)
     active = plan.active
-    own = Active(sim.parties[active], sim.valid.get(active), sim.files_of(active).places) if active else None
+    own = None
+    if active:
+        files = sim.files_of(active)
+        own = Active(sim.parties[active], sim.valid.get(active), files.places, files.noised)
     driver = Driver(
         plan, corridor, threads=sim.threads, callbacks=sim.callbacks, keep=sim.keep, tell=sim.tell, note=note, own=own,
         notes_bins=sim.notes_bins, log=sim.log, commit=sim.commit,

@@ -4,19 +4,29 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.agreement.options import FEWEST_MASKED
 from hedgerow.errors import ParameterError
 from hedgerow.run.file.description import RunFile, run_of
 from hedgerow.run.starter.run_text import DRIVER, run_text
 
-MODES = ("horizontal", "vertical", "hybrid")
 PORT = 50051
-USUAL = {
-    "horizontal": {"protection": "masked"},
-    "vertical": {"protection": "lattice", "align": "private"},
-    "hybrid": {"protection": "lattice", "align": "private"},
+
+
+class Mode(NamedTuple):
+    """What goes without saying in a mode."""
+
+    privacy: Mapping[str, Any]
+    active: bool
+    """Whether one party has the labels, and drives."""
+
+
+_BY_COLUMNS = Mode({"protection": "lattice", "align": "private"}, active=True)
+MODES: Mapping[str, Mode] = {
+    "horizontal": Mode({"protection": "masked"}, active=False),
+    "vertical": _BY_COLUMNS,
+    "hybrid": _BY_COLUMNS,
 }
 
 
@@ -43,7 +53,7 @@ class Choices:
             raise ParameterError(f"The mode must be one of {', '.join(MODES)}; it is {self.method!r}.")
         if len(set(map(str.lower, self.parties))) != len(self.parties) or DRIVER in self.parties:
             raise ParameterError(f"Each party needs a name of its own, and none may be called {DRIVER!r}.")
-        if self.method == "horizontal":
+        if not self.mode.active:
             self._check_rows()
         elif self.active not in self.parties or len(self.parties) < 2:
             raise ParameterError(
@@ -58,9 +68,14 @@ class Choices:
             raise ParameterError("A horizontal run needs at least two parties; name them all.")
 
     @property
+    def mode(self) -> Mode:
+        """What goes without saying."""
+        return MODES[self.method]
+
+    @property
     def two(self) -> bool:
         """Whether two parties hide their sums, of which each then learns the other's."""
-        return self.method == "horizontal" and len(self.parties) < FEWEST_MASKED
+        return not self.mode.active and len(self.parties) < FEWEST_MASKED
 
     @property
     def drives(self) -> str:
@@ -79,7 +94,7 @@ class Choices:
 
     def text(self, fingerprints: Mapping[str, str]) -> str:
         """The run file, the same for all."""
-        privacy = {**USUAL[self.method], **({"allow_two": True} if self.two else {}), **self.privacy}
+        privacy = {**self.mode.privacy, **({"allow_two": True} if self.two else {}), **self.privacy}
         run = {"name": self.name, "method": self.method} | ({"active": self.active} if self.active else {})
         data = {"label": self.label, "task": self.task} | ({"id": self.id} if self.id else {})
         driver = {"address": self.address, "ca": "ca.pem"}

@@ -17,9 +17,9 @@ def choices_of(path: Path) -> dict[str, Any]:
     if said.method not in MODES:
         raise ParameterError(f"{path}: its parties do not train one model together; use mode=horizontal or vertical.")
     names = tuple(f"party{i}" for i in range(1, said.n_parties + 1))
-    kept = {key: value for key, value in said.privacy.items() if key == "cut_points" and value != "counts"}
+    kept = {key: value for key, value in said.privacy.items() if key == "cut_points"}
     return {
         "method": said.method, "parties": names, "label": "y", "id": "id", "task": said.task,
         "address": f"{said.host}:{PORT}", "trees": said.trees, "privacy": kept,
-        **({"active": names[0]} if said.method == "vertical" else {}),
+        **({"active": names[0]} if MODES[said.method].active else {}),
     }  # fmt: skip

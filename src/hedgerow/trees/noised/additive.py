@@ -18,6 +18,8 @@ from hedgerow.trees.noised.sums import zero_bins
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+LONGEST_STEP = 0.5
+"""Of the first score, in a round: where noise says that a class is rare, its hessian is no guide."""
 LEAST_MEAN = 1e-3
 """A class is taken to have at least such a share of the rows: noise may say anything."""
 
@@ -47,9 +49,9 @@ class AdditiveRounds:
     def __init__(self, grid: Grid, schedule: Schedule, counts: I64) -> None:
         self.grid, self.schedule, self.rule = grid, schedule, require(schedule.additive)
         rows, total = self._filled(counts.reshape(1, -1) / ROW_UNITS)
-        self.rows = np.maximum(rows[0], 0.0)
-        """Of every bin."""
         self.n_rows = self._all_rows(float(total[0]))
+        self.rows = self._likely_rows(rows[0])
+        """Of every bin."""
         self.now = Iterate.zero(grid, schedule.terms)
         self.mean = np.zeros(schedule.terms.n_scores)
         self.kept: list[Iterate] = []
@@ -94,13 +96,29 @@ class AdditiveRounds:
             bins /= float((1 / np.diff(self.grid.offsets)).sum())
         return max((self.schedule.n_rows * bins + counted * first) / (bins + first), 1.0)
 
+    def _likely_rows(self, counted: F64) -> F64:
+        """Rows of every bin: those of a column add up to all, and cuts were chosen so that bins are about alike.
+
+        Much noise would have bins look empty, and steps too long.
+        """
+        noise, out = self.rule.counts.variance / ROW_UNITS**2, np.empty_like(counted)
+        for column, n in enumerate(self.grid.n_values):
+            at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
+            rows, usual = counted[at], np.full(at.stop - at.start, self.n_rows / n)
+            usual[n:] = 0.0  # where values are missing
+            rows = rows + (self.n_rows - rows.sum()) / len(rows)
+            trust = (self.n_rows / n) ** 2 / ((self.n_rows / n) ** 2 + noise)
+            out[at] = np.maximum(trust * rows + (1 - trust) * usual, 0.0)
+        return out
+
     def _stepped(self, gradients: F64, total: F64) -> Iterate:
         """One step of the base and of every column."""
         base, values = self.now.base.copy(), self.now.values.copy()
         limit = self.rule.clip / GRADIENT_UNITS
         for score, mean in enumerate(self.mean):
             unit = 1.0 if self.schedule.terms.regression else float(mean * (1 - mean))
-            base[score] -= self.rule.rate * np.clip(total[score] / self.n_rows, -limit, limit) / unit
+            step = self.rule.rate * np.clip(total[score] / self.n_rows, -limit, limit) / unit
+            base[score] -= np.clip(step, -LONGEST_STEP, LONGEST_STEP)
             for column in range(self.grid.n_columns):
                 at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
                 values[score, at] -= self.rule.rate * self._news(gradients[score, at], unit * self.rows[at], column)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow.trees.bins import GREATEST
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised.rule import CUT_BITS, ROW_UNITS, Schedule
 from hedgerow.trees.noised.sums import ZERO_KEY
@@ -78,6 +79,9 @@ class NoisedSearch:
         column, start, rows = (np.concatenate(part) for part in zip(*self.closed, strict=True))
         if self.schedule.terms.counts_nonzero:
             column, start, rows = self._with_zeros(column, start, rows)
+        # Noise may find rows in cells that begin at what no cell of a table holds: infinity, or no number at all.
+        real = np.abs(_native.key_values(start.astype(np.uint32))) < GREATEST
+        column, start, rows = column[real], start[real], rows[real]
         order = np.lexsort((start, column))
         column, start, rows = column[order], start[order], rows[order]
         ends = np.searchsorted(column, np.arange(n_columns + 1))
@@ -89,14 +93,10 @@ class NoisedSearch:
         """The least keys of a column's bins but the first: each bin has its share of rows, and more than noise."""
         least = LEAST_BIN * self.sigma
         limit = max(_limit(rows, self.schedule.max_bin), least)
-        begins, mass = [], 0.0
-        for key, count in zip(start.tolist(), rows.tolist(), strict=True):
-            if mass >= limit or (count >= limit and mass >= least):
-                begins.append(key)
-                mass = 0.0
-            mass += count
-        if begins and mass < least:
-            begins.pop()
+        begins = _begins(start, rows, limit, least)
+        while len(begins) >= self.schedule.max_bin:  # heavy cells beside each other may end bins early
+            limit *= 1.25
+            begins = _begins(start, rows, limit, least)
         return np.array(begins, np.int64)
 
     def _with_zeros(self, column: I64, start: I64, rows: F64) -> tuple[I64, I64, F64]:
@@ -109,6 +109,19 @@ class NoisedSearch:
             np.concatenate([start, np.full(len(zeros), ZERO_KEY)]),
             np.concatenate([rows, zeros]),
         )
+
+
+def _begins(start: I64, rows: F64, limit: float, least: float) -> list[int]:
+    """Where bins begin that end with so many rows, none with fewer than the least."""
+    begins, mass = [], 0.0
+    for key, count in zip(start.tolist(), rows.tolist(), strict=True):
+        if mass >= limit or (count >= limit and mass >= least):
+            begins.append(key)
+            mass = 0.0
+        mass += count
+    if begins and mass < least:
+        begins.pop()
+    return begins
 
 
 def _limit(rows: F64, n_bins: int) -> float:

@@ -1,5 +1,6 @@
 """Noised trees from releases, wherever these come from: the driver's side, which never sees a sum without noise."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,9 +59,13 @@ class Fitted:
     schedule: Schedule
 
 
-def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int) -> Fitted:
+Rule = Callable[[Terms, float], Schedule]
+"""What follows from the terms and the noised number of rows."""
+
+
+def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int, rule: Rule = schedule) -> Fitted:
     """Grow the forest; `n_categories` is 0 for a numeric column. Everything returned is made of noised sums alone."""
-    plan = schedule(terms, float(releases.rows()[0]) / ROW_UNITS)
+    plan = rule(terms, float(releases.rows()[0]) / ROW_UNITS)
     grid = noised_grid(releases, plan, n_categories)
     releases.begin(grid, plan, seed)
     scale = Scale.of(terms)

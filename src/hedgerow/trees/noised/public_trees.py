@@ -5,6 +5,7 @@ Nodes are numbered as in a heap, the leaves of the last level from left to right
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class PublicTree:
         return _native.leaf_numbers(matrix, columns, CHILDREN, sets, threads) - np.int32(N_CUTS)
 
 
+@lru_cache(maxsize=256)  # the parties of one process draw the same trees; nothing of any row is in them
 def drawn(grid: Grid, seed: int, round_: int) -> PublicTree:
     """The tree of a round."""
     own = OwnDraws.of(grid, seed)

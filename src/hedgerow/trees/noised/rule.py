@@ -13,6 +13,8 @@ from hedgerow.errors import ProtocolError
 T = TypeVar("T")
 PublicMethod = Literal["auto", "random", "additive"]
 """Methods whose trees' structure is public."""
+Way = PublicMethod | Literal["greedy"]
+"""Those whose noise is Gaussian."""
 
 GRADIENT_UNITS = 4096
 """Of a gradient of 1; that of a number is in the range of labels."""
@@ -37,7 +39,7 @@ ROWS_SHARE, CUTS_SHARE, COUNTS_SHARE = 0.005, 0.05, 0.02
 class Terms:
     """What is public before the first release."""
 
-    method: PublicMethod
+    method: Way
     mu: float
     """Of the Gaussian mechanism that all releases together are."""
     n_columns: int
@@ -192,7 +194,7 @@ def _shares(terms: Terms, nu: float) -> tuple[float, float]:
 def _additive(terms: Terms, nu: float, share: float) -> Additive:
     if terms.regression:
         rounds, rate = (40, 0.1) if nu > 4e-3 else (80, 0.1) if nu > 1.5e-3 else (160, 0.25)
-        clip, tau, smooth, spread = 0.15, 0.1, 0.03, 0.006
+        clip, tau, smooth, spread = 0.15, 0.1, 0.015, 0.006
     else:
         rounds, rate = (10, 0.2) if nu > 4e-3 else (20, 0.25)
         # The longest gradient of several classes together is longer than that of one, and the first must not be cut.
@@ -202,9 +204,8 @@ def _additive(terms: Terms, nu: float, share: float) -> Additive:
     counts = Planned("counts", ROW_UNITS * width, variance_for(ROW_UNITS * width, terms.mu, share * COUNTS_SHARE))
     reach = units * width
     of_gradients = variance_for(reach, terms.mu, share * (1 - COUNTS_SHARE), rounds)
-    return Additive(
-        rounds, rate, units, tau, smooth, spread, counts, Planned("additive round", reach, of_gradients, rounds)
-    )
+    gradients = Planned("additive round", reach, of_gradients, rounds)
+    return Additive(rounds, rate, units, tau=tau, smooth=smooth, spread=spread, counts=counts, gradients=gradients)
 
 
 def _trees(terms: Terms, share: float) -> RandomTrees:

@@ -13,7 +13,7 @@ from scipy import sparse
 from hedgerow import _native
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.trees import bins
-from hedgerow.trees.bins import Grid, Values
+from hedgerow.trees.bins import BinMatrix, Grid, Values
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised import clipping
 from hedgerow.trees.noised.public_trees import drawn
@@ -46,6 +46,19 @@ class OwnRows:
         return OwnRows(_limited(self.values, self.absent, int(terms.max_nonzero or 0)), self.absent, self.labels)
 
 
+@dataclass(eq=False)
+class Begun:
+    """The same rows once cut points are agreed on, and how far they have come."""
+
+    grid: Grid
+    schedule: Schedule
+    seed: int
+    matrix: BinMatrix
+    scores: F32
+    leaves: tuple[int, NDArray[np.int32]]
+    """The round that was last, and the leaf of each row in its tree."""
+
+
 class OwnSums:
     """Sums over the rows of one table."""
 
@@ -53,6 +66,22 @@ class OwnSums:
         self.own, self.terms, self.threads = own.limited(terms), terms, threads
         self.targets = clipping.targets_of(own.labels, terms)
         self._keys: dict[int, NDArray[np.uint32]] = {}
+        self._begun: Begun | None = None
+
+    @property
+    def begun(self) -> Begun:
+        """What there is once cut points are agreed on."""
+        return require(self._begun)
+
+    @property
+    def matrix(self) -> BinMatrix:
+        """The bins of the rows."""
+        return self.begun.matrix
+
+    @property
+    def scores(self) -> F32:
+        """What rows have so far."""
+        return self.begun.scores
 
     def rows(self) -> I64:
         """The number of rows (one word)."""
@@ -61,8 +90,10 @@ class OwnSums:
     def counts(self, asked: Prefixes) -> I64:
         """Rows with each of these prefixes, all of one length and each asked for once (a word a prefix).
 
+        Of as many columns as are cut, at most: a row in more of them would move the counts by more than was planned.
         Where the number of columns with a value other than 0 is declared, rows with 0 are not counted.
         """
+        _check_columns(asked, self.terms)
         _check_disjoint(asked)
         shift = int(asked.shift[0]) if len(asked.shift) else 0
         out = np.empty(len(asked.column), np.int64)
@@ -75,11 +106,11 @@ class OwnSums:
 
     def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
         """The cut points and all that follows are agreed on."""
-        self.grid, self.schedule, self.seed = grid, schedule, seed
         self._keys = {}
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
-        self.matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
-        self.scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
+        matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
+        scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
+        self._begun = Begun(grid, schedule, seed, matrix, scores, (-1, np.empty(0, np.int32)))
 
     def bin_counts(self) -> I64:
         """Rows in each bin of each column (`n_words` words)."""
@@ -90,24 +121,31 @@ class OwnSums:
     def additive(self, round_: int, base: F32, values: F32) -> I64:  # noqa: ARG002  # as a release has it
         """Gradients in each bin (scores x `n_words`), where scores are `base` (scores) and `values` (scores x bins)."""
         scores = self._additive_scores(base, values)
-        return self._in_bins(self._pairs(scores, 0, require(self.schedule.additive).clip))
+        return self._in_bins(self._pairs(scores, 0, require(self.begun.schedule.additive).clip))
 
     def restart(self, base: F32, values: F32) -> None:
         """The random trees begin from these scores."""
-        self.scores = self._additive_scores(base, values)
+        self.begun.scores = self._additive_scores(base, values)
 
     def leaves(self, round_: int) -> I64:
         """Gradients and hessians in each leaf of the round's drawn tree (scores x leaves x 2 words)."""
-        rule = require(self.schedule.trees)
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
+        rule = require(self.begun.schedule.trees)
+        leaf = self._leaf_of(round_)
         pairs = self._pairs(self.scores, rule.hessian_units, rule.clip)
         sums = [_native.sums_by_number(own, leaf, N_LEAVES, self.threads) for own in pairs]
         return np.stack(sums).reshape(-1)
 
     def follow(self, round_: int, values: F32) -> None:
         """The round's tree has these values (scores x leaves)."""
-        leaf = drawn(self.grid, self.seed, round_).leaves_of(self.matrix, self.threads)
-        self.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+        leaf = self._leaf_of(round_)
+        self.begun.scores += values.reshape(self.terms.n_scores, N_LEAVES)[:, leaf]
+
+    def _leaf_of(self, round_: int) -> NDArray[np.int32]:
+        """The leaf of each row; sums are made of it, and in the next round scores."""
+        begun = self.begun
+        if begun.leaves[0] != round_:
+            begun.leaves = round_, drawn(begun.grid, begun.seed, round_).leaves_of(begun.matrix, self.threads)
+        return begun.leaves[1]
 
     def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
         return clipping.clipped_pairs(scores, self.targets, self.terms, hessian_units, clip, self.threads)
@@ -123,7 +161,7 @@ class OwnSums:
         """First sums in the bins of all columns; where 0 is not counted, no bin of 0 but the total of all rows."""
         sums = np.stack([_native.bin_sums(self.matrix, own, self.threads)[:, 0] for own in pairs])
         if self.terms.counts_nonzero:
-            sums[:, zero_bins(self.grid)] = 0
+            sums[:, zero_bins(self.begun.grid)] = 0
             sums = np.hstack([sums, pairs[:, :, 0].sum(axis=1, dtype=np.int64)[:, None]])
         return sums.reshape(-1)
 
@@ -152,6 +190,16 @@ def zero_bins(grid: Grid) -> I64:
 def n_words(grid: Grid, terms: Terms) -> int:
     """Words of a score in a release of all bins."""
     return int(grid.offsets[-1]) + terms.counts_nonzero
+
+
+def _check_columns(asked: Prefixes, terms: Terms) -> None:
+    """They are of the table, by the one number that each has, and no more of them than the noise is made for."""
+    column = asked.column
+    if not len(column) == len(asked.prefix) == len(asked.shift):
+        raise ProtocolError("Counts with noise are asked for of prefixes that are not well formed.")
+    outside = (column < 0) | (column >= terms.n_columns)
+    if outside.any() or len(np.unique(column)) > terms.n_numeric:
+        raise ProtocolError("Counts with noise are asked for of columns that are not to be cut.")
 
 
 def _check_disjoint(asked: Prefixes) -> None:

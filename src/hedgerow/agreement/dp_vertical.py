@@ -1,0 +1,185 @@
+"""What differential privacy can promise where parties have columns, of whom and against whom; all else is refused.
+
+Every party of a vertical run learns exact data of single rows: the active one on which side of a cut a row is, the
+others which rows share a node. So no promise is of whole rows against the parties. What can be promised:
+
+*drawn*: no label is in anything that passive parties see, because all cuts above theirs are drawn by a hash. Epsilon 0.
+*labels*: passive parties see what follows from noised sums of gradients; that of leaves is noised, too.
+*model*: who has the finished model, all parts together, and was no party, sees noised sums and noised cut points only.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from hedgerow.agreement.dp import DP, PrivateMethod, Protects
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow.agreement.plan import Plan
+
+Way = Literal["drawn", "labels", "model"]
+BY_METHOD: dict[tuple[Protects, bool], tuple[Way, PrivateMethod]] = {
+    ("labels", False): ("drawn", "random"),
+    ("labels", True): ("labels", "greedy"),
+    ("model", True): ("model", "random"),
+}
+"""By what is protected, and whether there is an epsilon above 0: how, and what that way to grow trees is called."""
+REPLACED, LINKED = "replace one", "add or remove one"
+_TOLD = "all that passive parties are told while the model is trained"
+WORDS: dict[Way, tuple[str, str, str]] = {
+    "drawn": (REPLACED, "all passive parties together", _TOLD),
+    "labels": (REPLACED, "all passive parties together", _TOLD),
+    "model": (LINKED, "whoever has the finished model and was no party of the run", "the model, all parts together"),
+}
+"""Neighbours, adversary and scope."""
+AS_KNOWN = "where {0} come from a table, they are taken as known to everybody"
+NO_ROWS = (
+    "In a vertical run parties learn exact data of single rows, sides of cuts or who shares a node, so no epsilon can "
+    'be promised of whole rows against them; say what it is for, protects = "labels" or "model".'
+)
+NO_PASSIVE = (
+    "No epsilon can be promised of the passive parties' columns against the active party: it is told on which side of "
+    "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could, is not built yet."
+)
+NO_HYBRID = (
+    "In a hybrid run one row of a passive party may stand in many rows of the active one, whose sides and sums are "
+    "told row by row, so no epsilon is promised; use method vertical, or leave dp out."
+)
+
+
+def way_of(dp: DP) -> Way:
+    """How a vertical run keeps the promise; refused where there is none."""
+    if dp.protects == "rows":
+        raise ParameterError(NO_ROWS)
+    if dp.protects == "passive":
+        raise ParameterError(NO_PASSIVE)
+    way, method = BY_METHOD[dp.protects, dp.epsilon > 0]
+    if dp.method not in ("auto", method):
+        raise ParameterError(
+            f'With protects = "{dp.protects}"{" and epsilon = 0" if way == "drawn" else ""} trees of a vertical run '
+            f'are grown by "{method}"; use that or "auto", not {dp.method!r}.'
+        )
+    return way
+
+
+def words_of(plan: "Plan") -> tuple[str, str, str]:
+    """Neighbours, adversary and scope of a plan's promise; with what is taken as known because it was not declared."""
+    dp = plan.vertical.dp
+    if dp is None:
+        raise ParameterError(NO_ROWS)
+    neighbours, adversary, scope = WORDS[way_of(dp)]
+    taken = _taken(dp, plan)
+    return neighbours, adversary, f"{scope} ({AS_KNOWN.format(' and '.join(taken))})" if taken else scope
+
+
+def _taken(dp: DP, plan: "Plan") -> list[str]:
+    """What comes from tables of a simulation, where a rare one would tell of a single row."""
+    found = ["classes"] if plan.goal.objective is None and not dp.classes else []
+    return [*found, "categories"] if dp.protects == "model" and not dp.categories and not plan.coordinator else found
+
+
+def levels_of(dp: DP, max_depth: int) -> str:
+    """Whose each level is, where nobody says so."""
+    way = way_of(dp)
+    if way == "drawn":
+        passive = max(1, max_depth // 2)
+        return "P" * passive + "A" * (max_depth - passive)
+    return "J" * max_depth if way == "model" else ""
+
+
+def check_vertical(dp: DP, plan: "Plan") -> None:
+    """Refuse what would be told without noise, or has none of the meaning that the promise gives it."""
+    way = way_of(dp)
+    for is_set, what, why in (*_refused(dp, plan), *OF_WAY[way](plan)):
+        if is_set:
+            raise ParameterError(f"Differential privacy in a vertical run does not go with {what}: {why}.")
+    if plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
+        raise ParameterError(
+            "Differential privacy between real parties needs the classes declared, because a rare one would tell of a "
+            "single row; name them, like classes = [0, 1]."
+        )
+
+
+def _refused(dp: DP, plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    method, goal = plan.vertical, plan.goal
+    followed = goal.follow or goal.early_stopping_rounds is not None or goal.eval_metric is not None
+    yield followed, "validation rows", "when training ends must not depend on labels; measure the model afterwards"
+    yield method.hidden_rows, "hidden_rows", "what it hides is public here, or noised; leave it out"
+    yield method.goes_on, 'on_loss = "continue"', "trees that are grown again would be paid again; use wait"
+    yield method.passive_rows < 1, "passive_rows below 1", "everybody can compute which rows are drawn"
+    yield plan.params.min_child_rows > 1, "min_child_rows above 1", "rows of nodes would be counted without noise"
+    yield dp.rows_per_id > 1, "rows_per_id", "each linked row is protected by itself"
+    yield dp.max_nonzero is not None, "max_nonzero", "it lowers the noise where parties have rows of their own"
+    yield bool(dp.categories) and dp.protects == "labels", "categories", "only labels are protected"
+    yield goal.objective is None and dp.label_range is not None, "label_range and classes", "it is the range of numbers"
+    yield goal.objective is not None and bool(dp.classes), "classes and numbers", "a regression has no classes"
+
+
+def _drawn(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    levels, dp = plan.method.levels, plan.vertical.dp
+    late = levels.lstrip("P").strip("A") or not levels.startswith("P")
+    yield (
+        bool(late),
+        f"levels = {levels!r}",
+        ('below a cut that labels chose, who shares a node tells of labels; put passive levels first, like "PPAAA"'),
+    )
+    yield dp is not None and dp.label_range is not None, "label_range", "nothing is noised, so no range matters"
+
+
+def _noised(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    params, goal, method = plan.params, plan.goal, plan.vertical
+    yield (
+        goal.objective is not None,
+        "labels that are numbers",
+        ("the noise is for classes; use epsilon = 0, by which nothing that passive parties see depends on labels"),
+    )
+    yield goal.scale_pos_weight != 1, "scale_pos_weight", "a label of more weight needs more noise; leave it out"
+    yield params.average, "a random forest", "its trees all have the same gradients; use boosted trees"
+    yield params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"
+    yield bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"
+    yield method.plain, "plain gradients", "passive parties would read every label; use lattice or paillier"
+
+
+def _model(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    levels, method = plan.method.levels, plan.vertical
+    yield set(levels) != {"J"}, f"levels = {levels!r}", "all cuts are drawn, of all columns alike; leave levels out"
+    yield method.local_trees > 0, "local_trees", "their cuts would be chosen without noise"
+    yield method.party_share < 1, "party_share below 1", "everybody knows who is drawn; leave it out"
+    yield plan.params.colsample_bytree < 1 or plan.params.colsample_bynode < 1, "drawn columns", "they are drawn anyway"
+    yield from (one for one in _noised(plan) if one[1] != "plain gradients")
+
+
+OF_WAY = {"drawn": _drawn, "labels": _noised, "model": _model}
+"""What each way refuses beside."""
+
+
+def promise_of(dp: DP, plan: "Plan") -> Iterator[str]:
+    """Before the run, in sentences: the promise, what keeps it, and what it leaves out."""
+    way = way_of(dp)
+    neighbours, adversary, scope = words_of(plan)
+    price = "epsilon 0" if way == "drawn" else f"epsilon {dp.epsilon:g} at delta {dp.delta:g}"
+    yield f"Differential privacy: {price} for one {dp.unit} ({neighbours}), against {adversary}; for {scope}."
+    yield from KEPT[way]
+
+
+KEPT: dict[Way, tuple[str, ...]] = {
+    "drawn": (
+        "Cuts that passive parties know are drawn by a public hash, and cuts that labels choose lie below them, where "
+        "nobody else hears of them: nothing that is told to passive parties depends on a label, so no noise is needed.",
+        "The number of trees is the plan's, whatever the labels are; callbacks cannot end training early.",
+        "Not covered: when messages come, which anything that computes tells; predictions; a model that is handed out.",
+    ),
+    "labels": (
+        "The active party adds noise to gradients of opened and own histograms, and of leaves, before anything follows "
+        "from them: passive parties see ciphertexts, and cuts chosen by noised sums. Hessians do not depend on labels.",
+        "Not covered: passive parties that make up sums; when messages come; predictions; the active party's model, if "
+        "it is handed out; the others' columns.",
+    ),
+    "model": (
+        "Every owner finds its cut points from noised counts; all cuts are drawn by a public hash; the active party "
+        "adds noise to the sums of leaves and to the first score. Nothing else is in the model.",
+        "Not covered: what parties see of each other (the active party learns on which side of each cut a row is, the "
+        "others which rows share a node), and so nobody who is told by one of them.",
+    ),
+}  # fmt: skip
+"""What keeps each promise, and what it is not about."""
