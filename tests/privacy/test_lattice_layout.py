@@ -2,16 +2,20 @@
 
 import math
 from dataclasses import replace
+from itertools import accumulate, product
+from operator import mul
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.privacy.lattice_twin import centred
 
 from hedgerow.errors import ParameterError, PrivacyError
 from hedgerow.privacy.lattice import bounds
 from hedgerow.privacy.lattice.cipher import Lattice
 from hedgerow.privacy.lattice.layout import RowsLayout, rows_layout, seconds, transfer
+from hedgerow.privacy.lattice.rows import unpacked
 from hedgerow.privacy.shapes import DISTANCE_BITS, RowsPlan
 
 
@@ -87,6 +91,62 @@ def test_every_layout_hides_the_run_and_has_room_for_the_largest_sum(
     factor, shift = layout.opener
     assert factor < 2**64
     assert abs(factor * layout.scale - (bounds.DROPPED << shift)) <= layout.scale
+
+
+def plaintexts(lane: tuple[tuple[int, int], ...]) -> dict[int, list[int]]:
+    """Of a lane plaintexts at both ends of each channel, and what they stand for."""
+    found = {}
+    for channels in product(*({least, least + 1, (least + most) // 2, most} for least, most in lane)):
+        units = accumulate((most - least + 1 for least, most in lane[:-1]), mul, initial=1)
+        if all(least <= x <= most for x, (least, most) in zip(channels, lane, strict=True)):
+            found[sum(unit * x for unit, x in zip(units, channels, strict=True))] = list(channels)
+    return found
+
+
+def opened(layout: RowsLayout, lane: int, sealed: int) -> list[int]:
+    """What the key holder makes of a coefficient modulo Q, as the kernel does: rounded to what returns, then scaled."""
+    half, left = bounds.DROPPED // 2, bounds.Q // bounds.DROPPED
+    factor, shift = layout.opener
+    plaintext = (centred((sealed + half) // bounds.DROPPED, left) * factor + (1 << (shift - 1))) >> shift
+    lanes = np.zeros((1, layout.lanes), np.int64)
+    lanes[0, lane] = plaintext % layout.modulus if layout.modulus else plaintext
+    first = sum(map(len, layout.packing[:lane]))
+    return unpacked(lanes, layout)[0, first : first + len(layout.packing[lane])].tolist()
+
+
+def of_few(plan: RowsPlan) -> RowsPlan:
+    """The same of three channels at most, whose ends can all be tried beside each other."""
+    return replace(plan, bounds=plan.bounds[:3], filled=plan.filled[:3], positive=plan.positive[:3])
+
+
+@settings(max_examples=40, deadline=None)
+@given(plan=plans().map(of_few), link=st.sampled_from([None, 100.0]), together=st.booleans())
+def test_with_the_largest_noise_of_either_sign_every_plaintext_opens_and_reaches_no_neighbour(
+    plan: RowsPlan, link: float | None, together: bool
+) -> None:
+    """Also one that is a half of them all, where it comes back as one below zero."""
+    if together and plan.parts == 1:
+        plan = replace(plan, together=plan.rows)
+    try:
+        layout = rows_layout(plan, link, True)
+    except (PrivacyError, ParameterError):
+        return
+    ones = layout.ones(plan.rows, plan.columns) * plan.parts
+    noise = bounds.noise_without_flood(ones, True, layout.merges, plan.run_sums) + 1.5 * 2**layout.flood_bits
+    largest = int(noise * plan.parts)
+    for lane, channels in enumerate(layout.packing):
+        for plaintext, meant in plaintexts(channels).items():
+            over, under = (bounds.Q, layout.modulus) if layout.modulus else (layout.scale, 1)
+            sealed = (plaintext * over + under // 2) // under
+            assert [opened(layout, lane, sealed + x) for x in (-largest, 0, largest)] == [meant] * 3
+
+
+def test_roundings_stay_below_their_bound_as_seldom_as_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest secret, and a bound that one in 2^8 may pass; half of that bound many do pass."""
+    monkeypatch.setattr(bounds, "FAILURE_BITS", 8)
+    rng = np.random.default_rng(3)
+    moved = np.array([np.abs(rng.random((64, bounds.N)).sum(axis=1) - bounds.N / 2) for _ in range(100)])
+    assert np.mean(moved > bounds.rounding_bound(1)) <= 2.0**-8 < np.mean(moved > bounds.rounding_bound(1) / 2)
 
 
 def test_a_plan_without_room_and_a_run_that_is_not_hidden_are_refused() -> None:

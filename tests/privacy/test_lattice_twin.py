@@ -273,3 +273,33 @@ def test_the_twin_merges_two_returns_by_a_key_switch() -> None:
     opened = twin.opened(twin.merged(pairs[0], pairs[1], step, 14, key), t, secret)
     assert opened[::step] == [2 * x for x in messages[0][::step]]
     assert opened[step // 2 :: step] == [2 * x for x in messages[1][::step]]
+
+
+def test_what_the_most_merges_add_is_hardly_more_than_a_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of a return of 512 results with hardly a flood: that of c1's rounding, its terms' variance 1/12."""
+    key = Lattice(link_mbit=100).new_key(2)
+    secret, left = secret_of(key), twin.Ring(4096, bounds.PRIMES[:2])
+    plan = RowsPlan(rows=4096, bounds=(128, 128), groups=512, columns=2, positive=(False, True))
+    layout = RowsLayout(4096, 9, (tuple(zip(plan.least, plan.most, strict=True)),), 6)
+    monkeypatch.setattr(key.public, "layout", lambda *_, **__: layout)
+    monkeypatch.setattr(RowsLayout, "ensure_hides", lambda *_: None)
+    values = np.stack([RNG.choice([-128, 128], 4096), np.full(4096, 128)], axis=1)
+    selection = Selection(RNG.integers(0, 256, (2, 4096)).astype(np.uint8), np.array([256, 256]))
+    selection.own_codes[:, ::2] = 0
+    sums = key.public.group_sums(key.seal_rows(values, plan), selection, Nodes.in_order(np.array([4096])))
+    opened = key.open_sums(sums)[0]
+    of_group = [(values[selection.own_codes[c] == code].sum(axis=0)) for c in (0, 1) for code in range(256)]
+    np.testing.assert_array_equal(opened, of_group)
+
+    words = twin.unpacked(sums.encode()[-returned_bytes(range(512)) :])
+    c1, c0 = (twin.from_residues(x.reshape(2, -1), left) for x in np.split(words, [2 * 4096]))
+    product, places = twin.product(c1, secret, left), [int(f"{group:09b}"[::-1], 2) for group in range(512)]
+    lanes = opened[:, 0] + opened[:, 1] * (2 * plan.most[0] + 1)
+    phases = [c0[group] + product[8 * at] for group, at in enumerate(places)]
+    noise = [
+        twin.centred(x * bounds.DROPPED - layout.scale * int(m), RING.modulus)
+        for x, m in zip(phases, lanes, strict=True)
+    ]
+    assert max(map(abs, noise)) < bounds.noise_without_flood(4096, False, 9, 1024)
+    deviation = np.sqrt(np.mean(np.square([x / bounds.DROPPED for x in noise])) / (sum(map(abs, secret)) / 12))
+    assert 0.75 < deviation < 1.3

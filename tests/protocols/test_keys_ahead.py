@@ -48,6 +48,17 @@ def test_what_fails_beside_a_round_stops_the_next():
         keys.take(for_rows(()), more=True)
 
 
+def test_a_key_whose_giving_failed_is_not_given_later(monkeypatch):
+    cipher = Counting()
+    keys = KeysAhead(cipher)
+    keys.take(for_rows(()), more=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "_begun", lambda _: (_ for _ in ()).throw(RuntimeError("no more threads")))
+        with pytest.raises(RuntimeError, match="no more threads"):
+            keys.take(for_rows(()), more=True)
+    assert keys.take(for_rows(()), more=False) == (2, ((),))
+
+
 def test_real_keys_differ():
     keys = KeysAhead(Lattice())
     one, other = (keys.take(for_rows(()), more=more) for more in (True, False))

@@ -24,9 +24,11 @@ class KeysAhead:
 
     def take(self, use: KeyUse, more: bool) -> SecretKey:
         """A key for this; `more` says whether another will be needed, probably of the same kind."""
-        ready = self._made
+        # Forgotten before anything can fail: what was given once is never given again.
+        ready, self._made = self._made, None
         secret = ready[1].result() if ready is not None and ready[0] == use else self._new(use)
-        self._made = (use, self._begun(use)) if more else None
+        if more:
+            self._made = use, self._begun(use)
         return secret
 
     def _new(self, use: KeyUse) -> SecretKey:
