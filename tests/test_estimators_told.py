@@ -40,9 +40,9 @@ OF_COLUMNS = "privacy must be Lattice(), Paillier() or NoPrivacy(i_accept_disclo
 METRICS = "auc, error, logloss, mae, merror, mlogloss, mphe, poisson-nloglik, rmse, tweedie-nloglik"
 VERBOSE = "verbose must be 0 (silent), 1 (about twenty lines) or the number of rounds from one line to the next; it is "
 WRONG = {
-    "a metric's list": (
-        lambda: {"eval_metric": ["auc", "error"]},
-        f"eval_metric must be the name of one metric, of {METRICS}; it is ['auc', 'error'].",
+    "a metric's number": (
+        lambda: {"eval_metric": ["auc", 3]},
+        f"eval_metric must be the name of one metric, of {METRICS}; it is 3.",
     ),
     "a federation's name": (lambda: {"federation": "horizontal"}, f"{FEDERATION}'horizontal'."),
     "a federation's class": (

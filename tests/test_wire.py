@@ -48,9 +48,10 @@ def real_frames():
     unfollowed = Federation(two_class(3), params_of(n_estimators=2))
     unfollowed.model()
     found = {one.kind: one for one in unfollowed.heard} | found
-    noisy = Federation(two_class(3), TreeParams(), dp=DP(5))
-    noisy.model()
-    found = {one.kind: one for one in noisy.heard} | found
+    for way in ("auto", "greedy"):
+        noisy = Federation(two_class(3), TreeParams(), dp=DP(5, method=way))
+        noisy.model()
+        found = {one.kind: one for one in noisy.heard} | found
     hidden = vertical(params_of(n_estimators=1), protection="lattice", hidden_rows=True)
     hidden.model()
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))

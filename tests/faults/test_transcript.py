@@ -80,7 +80,7 @@ def test_a_tree_that_is_begun_again_is_counted_twice(tmp_path):
         (
             ["--parts", "parties,moon"],
             "There is no part 'moon': choose from parties, driver, passive, active, banks, continue, network, "
-            "decoders.",
+            "decoders, accountant, privacy.",
         ),
         (["--kills", "0"], "--kills must be at least 1."),
         (["--seed", "-1"], "--seed must be at least 0."),

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 from federated import TINY, Federation, changed, params_of, refuses, step, stopped, two_class, until, vertical
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.plan import Goal
 from hedgerow.agreement.policy import ALLOW_ALL, Policy
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
 from hedgerow.data.table import Column
 from hedgerow.errors import ParameterError
+from hedgerow.trees.params import TreeParams
 
 replace = msgspec.structs.replace
 
@@ -31,7 +33,11 @@ def every_request():
     opened.model()
     hidden = vertical(TINY, protection="lattice", hidden_rows=True)
     hidden.model()
-    all_heard = (*hidden.heard, *opened.heard, *beside.heard, *fed.heard)
+    noisy = [Federation(two_class(3), TreeParams(), dp=DP(5, method=way)) for way in ("auto", "greedy")]
+    for one in noisy:
+        one.model()
+    of_noise = (one for run in noisy for one in run.heard)
+    all_heard = (*of_noise, *hidden.heard, *opened.heard, *beside.heard, *fed.heard)
     heard = {type(one.message): one.message for one in all_heard if one.sender == "driver"}
     heard |= {m.AskLocalCuts: m.AskLocalCuts(), m.AskTrees: m.AskTrees(0, 1, None, EMPTY)}
     heard |= {m.AskKnown: m.AskKnown(("one",)), m.AskWays: m.AskWays(*(np.zeros(1, kind) for kind in WAYS))}

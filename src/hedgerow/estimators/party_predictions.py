@@ -40,7 +40,8 @@ def each_over_parties(bag: Bag, X: Any, sealed: bool) -> list[NDArray[np.float64
 
 def each_in_turn(model: Model, X: Any) -> list[Table]:
     """The tables whose rows are predicted one after the other: all parties', if they have the same columns."""
-    return list(tables_of(X).values()) if are_parties(X) and model.ownership is None else []
+    tables = list(tables_of(X).values()) if are_parties(X) and model.ownership is None else []
+    return tables if all(set(model.names) <= set(table.names) for table in tables) else []
 
 
 def labels_in(model: Model, X: Any) -> NDArray[Any]:

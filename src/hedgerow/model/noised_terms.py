@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from hedgerow.agreement.dp import DP
 from hedgerow.data.table import Column
+from hedgerow.privacy import noise
 from hedgerow.privacy.accountant import Release, mu_of_budget, shared
-from hedgerow.privacy.noise import share_of
 from hedgerow.trees.noised.rule import Planned, Terms, Way
 
 METHODS: dict[str, Way] = {"auto": "auto", "additive": "additive", "random": "random", "greedy": "greedy"}
@@ -27,7 +27,7 @@ def terms_of(dp: DP, columns: Sequence[Column], n_classes: int) -> Terms:
 
 def own_share(planned: Planned, n_parties: int, colluders: int) -> int:
     """The variance of the noise that each party adds to a release."""
-    return share_of(planned.variance, n_parties, colluders)
+    return noise.share_of(planned.variance, n_parties, colluders)
 
 
 def released(planned: Planned, n_parties: int = 1, colluders: int = 0) -> Release:
