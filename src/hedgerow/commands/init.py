@@ -103,5 +103,5 @@ def _asked(known: dict[str, Any], key: str, question: str, option: str) -> str:
     if key not in known:
         if not sys.stdin.isatty():
             raise ParameterError(f"{option} is missing, and there is no terminal to ask at; give it.")
-        known[key] = typer.prompt(question)
+        known[key] = typer.prompt(question, prompt_suffix=" ")
     return str(known[key])
