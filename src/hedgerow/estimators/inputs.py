@@ -1,16 +1,29 @@
 """What users of the estimators pass beside a table, as the training takes it."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model, absent_of
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
+WHOLE = (Table, PiecedTable)
+"""Tables that have their labels, weights and ids with them."""
+
+
+def in_pieces(X: PiecedTable, y: Any, options: Mapping[str, Any], dp: Any) -> Table:
+    """A table that is read in pieces, if nothing is said beside it that belongs into it."""
+    given = [name for name, value in {"y": y, **options}.items() if value is not None and len(value)]
+    if given:
+        raise ParameterError(f"{given[0]} belongs to what read_in_pieces is told, for a table that is read in pieces.")
+    if dp is not None:
+        raise ParameterError("dp needs the whole table in memory; read it with read_table.")
+    return cast(Table, X)  # one in pieces has all that training asks for
 
 
 def categorical_in(X: Any, model: Model) -> list[str | int]:
