@@ -178,7 +178,7 @@ def read_in_pieces(
         Column(name, "categorical", tuple(sorted(counts.get(name, ())))) if name in texts else Column(name)
         for name in features
     )
-    return PiecedTable(columns, source, labels, weights, keys, counts, differ, told)
+    return PiecedTable(columns, source, labels, weights, keys, counts, all_differ=differ, told=told)
 
 
 def _opened(path: Path, roles: dict[str, str | None], chosen: Sequence[str], how: Written, told: Told) -> ParquetPieces:

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.evaluations import Results, best_of, metric_names, results
-from hedgerow.estimators.inputs import WHOLE, categorical_in, held_out, in_pieces
+from hedgerow.estimators.inputs import WHOLE, categorical_in, held_out, table_of
 from hedgerow.estimators.parameters import check_choices, check_dp, tree_params
 from hedgerow.estimators.parties import fit_over_parties
 from hedgerow.estimators.party_predictions import (
@@ -88,7 +87,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             )
         if y is None and not (isinstance(X, WHOLE) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        table = in_pieces(X, y, options, self._dp) if isinstance(X, PiecedTable) else self._of(X, y, options)
+        table = table_of(X, y, options, self._dp)
         if not isinstance(X, WHOLE):
             # Without the columns that were named as labels, weights or ids.
             features = X[list(table.names)] if hasattr(X, "columns") and len(X.columns) != table.n_columns else X
@@ -109,9 +108,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if self._by_name:
             self._name_features(table.names)
         return table
-
-    def _of(self, X: Any, y: Any, options: dict[str, Any]) -> Table:
-        return Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
 
     def _followed(self, found: Results) -> None:
         """What metrics became round by round, and the best round, counted from 0; nothing where none was followed."""

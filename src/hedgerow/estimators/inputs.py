@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
 
 from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Table
@@ -16,8 +17,10 @@ WHOLE = (Table, PiecedTable)
 """Tables that have their labels, weights and ids with them."""
 
 
-def in_pieces(X: PiecedTable, y: Any, options: Mapping[str, Any], dp: Any) -> Table:
-    """A table that is read in pieces, if nothing is said beside it that belongs into it."""
+def table_of(X: Any, y: Any, options: Mapping[str, Any], dp: Any) -> Table:
+    """What X and what stands beside it are as a table; one that is read in pieces as it is."""
+    if not isinstance(X, PiecedTable):
+        return Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
     given = [name for name, value in {"y": y, **options}.items() if value is not None and len(value)]
     if given:
         raise ParameterError(f"{given[0]} belongs to what read_in_pieces is told, for a table that is read in pieces.")
