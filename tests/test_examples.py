@@ -73,4 +73,4 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(tmp_path):
 def test_the_list_of_examples_is_complete():
     named = set(re.findall(r"^\| `([^`]+)` \|", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
     there = {f"{file.name}/" if file.is_dir() else file.name for file in EXAMPLES.iterdir()}
-    assert named == {name for name in there if not name.startswith("__")} - {"README.md", "ruff.toml"}
+    assert named == {name for name in there if not name.startswith(("__", "."))} - {"README.md", "ruff.toml"}
