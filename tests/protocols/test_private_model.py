@@ -243,7 +243,7 @@ REFUSED = {
     "all cuts are drawn": {"levels": "PPA"},
     "their cuts would be chosen without noise": {"local_trees": 1},
     "everybody knows who is drawn": {"party_share": 0.5},
-    "the noise is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
+    "the noise on leaves is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
     "they are drawn anyway": {"params": params_of(max_depth=3, colsample_bytree=0.5)},
     "needs the classes declared": {"dp": DP(1, protects="model"), "coordinator": "f" * 64},
 }

@@ -44,18 +44,22 @@ class Task:
     """The share of the rows by which cuts are chosen where other parties are asked for sums."""
     grid: Grid | None = None
     """Cut points that were found before; None: those of the table."""
+    facts: LabelFacts | None = None
+    """What is declared of the labels; None: what is found in them."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
 
 
 @dataclass(frozen=True, eq=False)
 class Before:
-    """What was found, with noise, before a table is prepared."""
+    """What was declared, or found with noise, before a table is prepared."""
 
     mean: float | None = None
-    """The share of the second class."""
+    """The mean label, or the share of the second class."""
     grid: Grid | None = None
     """Cut points."""
+    facts: LabelFacts | None = None
+    """What was declared of the labels."""
 
 
 def train(table: AnyTable, params: TreeParams, task: Task) -> Model:
@@ -138,7 +142,7 @@ def _fixed(table: Table, params: TreeParams, task: Task) -> Fixed:
         ground.labels_of(table, task.classes),
         ground.weights_of(table, task.classes, task.scale_pos_weight),
     )
-    facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
+    facts = task.facts or LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
     scales = scales_of(task.loss, _reached(facts, task, table), base, params)

@@ -80,7 +80,7 @@ class VerticalRun(Drive):
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
         if group.plan.method.aligns:
             self.sets = self.sets or prepare.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
-            own = prepare.aligned(group, self.sets, driver.note)
+            own = prepare.aligned(group, self.sets, own, driver.note)
         if group.plan.method.links:
             self.linkage = self.linkage or prepare.own_links(group, own, driver.threads, driver.log, driver.note)
             self.links = prepare.linked(group, self.linkage)
