@@ -5,6 +5,7 @@ driver that was killed is started again with --resume.
 """
 
 from contextlib import closing
+from dataclasses import replace
 
 from hedgerow.identity.identity import Identity
 from hedgerow.protocols.driver import Driver, State
@@ -13,16 +14,22 @@ from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.checkpoint import Checkpoint
 from hedgerow.run.folder.folder import CHECKPOINT, check_folder, open_folder
+from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.real.active_curves import ActiveCurves
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive
 from hedgerow.run.real.driven import Driven, driven
-from hedgerow.run.real.own_tables import Own, active_of, digest
+from hedgerow.run.real.own_tables import AllRuns, Own, active_of, digest
+
+ONE_RUN = AllRuns()
+"""Nothing is counted beyond the run."""
 
 
-def train(run: RunFile, identity: Identity, options: Options, own: Own | None = None) -> Driven:
+def train(
+    run: RunFile, identity: Identity, options: Options, own: Own | None = None, all_runs: AllRuns = ONE_RUN
+) -> Driven:
     """Drive a run of real parties, a vertical one as its active party; whatever ends it, they are told."""
     plan, place, say = run.real_plan(), options.folder or run.folder, options.say
     seat = driver_seat(run, plan, identity, say)
@@ -32,10 +39,13 @@ def train(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     data = {} if active is None else {plan.active: digest(active.own_table, active.own_valid)}
     about = manifest.About(run.name, "driver", seat.name, run.method, plan.text, data)
     with (
+        opened(all_runs.ledger if plan.active and plan.method.promises_dp else None) as ledger,
         closing(open_folder(place, about, options.resume, say)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan, folder.attempts)) as checkpoint,
         drive(seat, folder, plan.answering, options.watch) as (corridor, recorder),
     ):
+        if active is not None:
+            active = replace(active, ledger=ledger, lifetime=all_runs.lifetime)
         notes: list[str] = []
         curves, safe = ActiveCurves(plan, active, places), checkpoint.keeping(folder.log)
 
