@@ -201,7 +201,7 @@ REFUSED = {
     "cut points of shared columns have no noise": {"shared": True, "allow_two": True},
     "all cuts are drawn, of all columns alike": {"levels": "AJJ"},
     "everybody knows who is drawn": {"party_share": 0.5},
-    "the noise is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
+    "the noise on leaves is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
 }
 
 
