@@ -26,7 +26,7 @@ from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.vertical.label_noise import NoisedLabels
 from hedgerow.run.forecast.disclosures import leaks
 from hedgerow.trees.boost import boost
-from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised.label_rows import LabelNoisedRows
 from injected_noise import give, leave_out, note
 
@@ -60,12 +60,11 @@ def pooled(fed) -> Model:
     labels = NoisedLabels(fed.plan, fed.driver().own, NoLog())
     base = labels.mean(fed.driver().own)
     if fed.plan.goal.objective is not None:
-        whole = replace(whole, labels=np.clip(whole.labels, *labels.range))
-        loss, classes, facts = Loss("squared"), (), LabelFacts(*labels.range)
+        loss, classes = Loss("squared"), ()
     else:
-        classes, facts = tuple(np.unique(whole.labels).tolist()), None
+        classes = tuple(np.unique(whole.labels).tolist())
         loss = Loss("logistic") if len(classes) == 2 else Loss("softmax", n_classes=len(classes))
-    ready = prepare(whole, PARAMS, Task(loss, classes, base, facts=facts))
+    ready = prepare(whole, PARAMS, Task(loss, classes, base, label_range=labels.range))
 
     class Joint:
         grid = ready.fixed.grid
@@ -190,14 +189,15 @@ def test_after_a_restart_the_same_trees_have_the_same_noise_and_nothing_is_paid_
     fed, log, drawn = federation(), MemoryLog(), note(monkeypatch)
     kept = KeptWords(tmp_path, fed.plan.digest.hex())
     own = Active(fed.tables["party1"], noised=kept)
-    stop, states = Stopping(fed, lambda request: isinstance(request, m.AskSides) and request.round == 1), []
+    late = m.AskSides | m.EndRound  # a second tree may be without a cut of a passive column
+    stop, states = Stopping(fed, lambda request: isinstance(request, late) and request.round == 1), []
     with pytest.raises(Stopped):
         run(fed.driver(own=own, log=log, keep=states.append, transport=stop))
     before = len(drawn.drawn)
     again = Active(fed.tables["party1"], noised=KeptWords(tmp_path, fed.plan.digest.hex()))
     model, _ = run(fed.driver(own=again, log=log), states[-1])
     assert len(drawn.drawn) == 1 + 2 * 4
-    assert before < len(drawn.drawn)
+    assert 1 + 4 < before <= len(drawn.drawn)
     assert model.promise.n_releases == 1 + 2 * 4
     assert not list(tmp_path.iterdir())
 

@@ -18,8 +18,9 @@ from hedgerow.privacy.lifetime import LifetimeLimit, runs_in
 from hedgerow.run.file.read import open_run
 from hedgerow.run.folder.ledger_file import existing_log
 from hedgerow.run.real import drive
+from hedgerow.run.real.all_runs import AllRuns
 from hedgerow.run.real.connect import Options
-from hedgerow.run.real.own_tables import AllRuns, Own
+from hedgerow.run.real.own_tables import Own
 from hedgerow.run.real.train import train
 from hedgerow.run.simulation import run_file
 from hedgerow.storage import audit

@@ -10,7 +10,7 @@ from hedgerow.model.labels import within
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task, prepare
 from hedgerow.trees.boost import boost
-from hedgerow.trees.losses import LabelFacts, Loss
+from hedgerow.trees.losses import Loss
 from hedgerow.trees.noised.label_rows import LabelNoisedRows, Totals
 from hedgerow.trees.noised.label_rule import FEW, few, first_score, label_schedule
 from hedgerow.trees.params import TreeParams
@@ -35,10 +35,10 @@ def ready_of(kind="two", n=60, flip=None, bits=8, base=0.3):
     y = rng.integers(0, len(classes) or 2, n)
     if flip is not None:
         y[flip] = (y[flip] + 1) % (len(classes) or 2)
-    base_score, facts = base if kind != "many" else None, None
+    base_score, span = base if kind != "many" else None, None
     if not classes:
-        y, facts = np.array(RANGE)[y], LabelFacts(*RANGE)
-    task = Task(loss, classes, base_score, facts=facts)
+        y, span = np.array(RANGE)[y], RANGE
+    task = Task(loss, classes, base_score, label_range=span)
     return prepare(Table.of(X, y), replace(PARAMS, gradient_bits=bits), task)
 
 

@@ -2,7 +2,6 @@
 
 import typer
 
-from hedgerow.agreement.policy import Policy
 from hedgerow.commands import log
 from hedgerow.commands import options as opt
 from hedgerow.commands.print_tables import note, print_grid
@@ -10,12 +9,11 @@ from hedgerow.commands.progress_bar import live
 from hedgerow.commands.runs import print_bytes, resumable, written_as
 from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
-from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import open_run
 from hedgerow.run.folder.folder import MODEL
-from hedgerow.run.folder.ledger_file import ledger_beside
+from hedgerow.run.real.all_runs import AllRuns
 from hedgerow.run.real.connect import Options
-from hedgerow.run.real.own_tables import AllRuns, Own
+from hedgerow.run.real.own_tables import Own
 from hedgerow.run.real.train import train
 from hedgerow.threads import short_turns, threads_of
 
@@ -46,13 +44,12 @@ def drive(
         raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")
     if data is None and (policy is not None or ledger is not None):
         raise ParameterError("--policy and --ledger go with --data, the active party's own rows; leave them out.")
-    lifetime = Policy().lifetime if policy is None else read_policy(policy).lifetime
+    all_runs = AllRuns.of(policy, ledger, key)
     for sentence in run.notes:
         note(sentence)
     place = folder or run.folder
     with resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
         options = Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        all_runs = AllRuns(ledger or ledger_beside(key), lifetime)
         driven = train(run, identity, options, None if data is None else Own(data, valid), all_runs)
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
     if driven.model.metric is not None and driven.model.history:

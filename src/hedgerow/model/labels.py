@@ -78,6 +78,16 @@ def within(labels: NDArray[np.float32], low: float, high: float) -> NDArray[np.f
     return np.clip(labels, first, last)
 
 
+def shares_of(
+    table: Table, classes: Sequence[ClassLabel], label_range: tuple[float, float] | None
+) -> NDArray[np.float64]:
+    """Labels from 0 to 1: where they lie in a declared range, else whether they are the second class."""
+    if label_range is None:
+        return np.array(np.asarray(table.labels) == classes[1], np.float64)
+    low, high = label_range
+    return (within(numbers_of(table), low, high).astype(np.float64) - low) / (high - low)
+
+
 def weights_of(table: Table, classes: Sequence[ClassLabel], scale_pos_weight: float) -> NDArray[np.float32]:
     """Weights of the rows, the one for the positive class included; empty if all are 1."""
     if table.weights is None and scale_pos_weight == 1:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.agreement.plan import Plan
-from hedgerow.model.labels import numbers_of, within
+from hedgerow.model.labels import shares_of
 from hedgerow.model.train import Before, Ready
 from hedgerow.privacy.promise import Promise
 from hedgerow.protocols.session.journal import Log
@@ -24,11 +24,9 @@ from hedgerow.protocols.vertical.own_releases import OwnReleases, classes_of, mu
 from hedgerow.protocols.vertical.prepare import prepare
 from hedgerow.protocols.vertical.talk import Talk
 from hedgerow.trees.grow import Rows
-from hedgerow.trees.losses import LabelFacts
 from hedgerow.trees.noised.label_rows import LabelNoisedRows
-from hedgerow.trees.noised.label_rule import LabelSchedule, first_score, label_schedule
+from hedgerow.trees.noised.label_rule import LabelSchedule, TreeParams, first_score, label_schedule
 from hedgerow.trees.noised.rule import GRADIENT_UNITS
-from hedgerow.trees.params import TreeParams
 
 LEAST_MEAN = 1e-3
 
@@ -48,15 +46,7 @@ class NoisedLabels:
 
     def prepare(self, plan: Plan, own: Active, threads: int) -> Ready:
         """What becomes known: the mean label, with noise."""
-        facts = None if self.range is None else LabelFacts(*self.range)
-        return prepare(plan, self._within(own), threads, Before(self.mean(own), facts=facts))
-
-    def _within(self, own: Active) -> Active:
-        """Labels beyond the declared range count as its nearer end."""
-        if self.range is None:
-            return own
-        labels = within(numbers_of(own.own_table), *self.range)
-        return replace(own, own_table=replace(own.own_table, labels=labels))
+        return prepare(plan, own, threads, Before(self.mean(own), label_range=self.range))
 
     def mean(self, own: Active) -> float | None:
         """What becomes known of the mean label, or the share of the second of two classes, if none is given."""
@@ -64,11 +54,10 @@ class NoisedLabels:
         if self.plan.goal.base_score is not None or (self.range is None and len(classes) != 2):
             return None
         low, high = self.range or (0.0, 1.0)
-        labels = np.asarray(self._within(own).own_table.labels)
-        shares = labels == classes[1] if self.range is None else (labels.astype(np.float64) - low) / (high - low)
-        exact = np.array([np.rint(shares * float(GRADIENT_UNITS)).astype(np.int64).sum()])
+        shares = shares_of(own.own_table, classes, self.range)
+        exact = np.array([np.rint(shares * GRADIENT_UNITS).astype(np.int64).sum()])
         word = self.releases.release("first score", self.first, b"", exact)[0]
-        mean = float(np.clip(word / GRADIENT_UNITS / max(len(labels), 1), LEAST_MEAN, 1 - LEAST_MEAN))
+        mean = float(np.clip(word / GRADIENT_UNITS / max(len(shares), 1), LEAST_MEAN, 1 - LEAST_MEAN))
         return low + (high - low) * mean if self.range is not None else mean
 
     def before(self, talk: Talk, ready: Ready, joint: AllColumns, progress: Progress) -> None:
@@ -79,7 +68,7 @@ class NoisedLabels:
         params = self.plan.params
         found = label_schedule(
             self.mu, joint.grid.n_columns, ready.task.loss.n_trees, params.max_depth, params.n_estimators,
-            ready.fixed.scales, params.max_bin, None if self.range is None else self.range[1] - self.range[0],
+            ready.fixed.scales, params.max_bin, label_range=self.range and self.range[1] - self.range[0],
         )  # fmt: skip
         self.releases.plan(found.planned)
         return found

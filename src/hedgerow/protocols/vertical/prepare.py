@@ -101,7 +101,7 @@ def prepare(plan: Plan, own: Active, threads: int, before: Before = Before()) ->
         threads=threads,
         choosing=plan.method.passive_rows,
         grid=before.grid,
-        facts=before.facts,
+        label_range=before.label_range,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

@@ -8,7 +8,6 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.data.ids import check_rows_per_id
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError, RunError
-from hedgerow.privacy.lifetime import NO_LIMIT, LifetimeLimit
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, Source
@@ -47,15 +46,6 @@ class Own:
 def digest(*own: Table | None) -> str:
     """A hash of a party's tables."""
     return hashlib.sha256("".join(tables.digest(table) for table in own if table is not None).encode()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class AllRuns:
-    """What the active party counts over all its runs, and how much these may tell together."""
-
-    ledger: Path | None = None
-    """None: the run's own log."""
-    lifetime: LifetimeLimit = NO_LIMIT
 
 
 def active_of(run: RunFile, plan: Plan, own: Own | None, places: PlacesFile, say: Say) -> Active | None:

@@ -18,13 +18,11 @@ from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.real.active_curves import ActiveCurves
+from hedgerow.run.real.all_runs import ONE_RUN, AllRuns
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive
 from hedgerow.run.real.driven import Driven, driven
-from hedgerow.run.real.own_tables import AllRuns, Own, active_of, digest
-
-ONE_RUN = AllRuns()
-"""Nothing is counted beyond the run."""
+from hedgerow.run.real.own_tables import Own, active_of, digest
 
 
 def train(

@@ -10,7 +10,7 @@ from math import sqrt
 
 from hedgerow.trees.fixedpoint import WIDE_BITS, Scales
 from hedgerow.trees.noised.rule import GRADIENT_UNITS, Planned, variance_for
-from hedgerow.trees.params import TreeParams
+from hedgerow.trees.params import TreeParams as TreeParams
 
 ROOT_SHARE, LEAF_SHARE = 0.01, 0.3
 """Of mu^2, for the first score; of what is left, for leaves."""
