@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from hedgerow import _native
-from hedgerow.agreement.ciphers import cipher_of
+from hedgerow.agreement.ciphers import cipher_of, link_of
 from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginSealed
@@ -88,7 +88,7 @@ def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
         nodes, rows = max(1, round(asked / reached)), max(1, min(every, ceil(every * share / reached)))
         privacy = plan.method.privacy
         if isinstance(privacy, Lattice):
-            step = _lattice(plan, privacy.link_mbit, sizes, rows, nodes)
+            step = _lattice(plan, link_of(plan), sizes, rows, nodes)
         else:
             step = _sealed_once(plan, sizes, every if level == 0 else 0, nodes)
         yield Level(step.sealed * reached, step.returned * reached)
