@@ -79,7 +79,7 @@ def test_no_single_probe_is_larger_than_all_agree(request_):
 def test_once_a_plan_is_agreed_on_nothing_is_measured_any_more():
     fed = real()
     until_introduced(fed)
-    with pytest.raises(ProtocolError, match="when the plan is agreed on already"):
+    with pytest.raises(ProtocolError, match="links are measured before that"):
         fed.parties["party2"].answer(encode(m.Probe(b"", 8)))
 
 

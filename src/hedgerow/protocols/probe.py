@@ -32,6 +32,16 @@ LONG = 0.1
 TIMES, LEAST, SLOWER = 3, 1e-6, 0.75
 
 
+def at_most(n_parties: int) -> tuple[int, int]:
+    """Exchanges that a party takes part in, and bytes each way, where the link is fast."""
+    sizes = [MOST, MOST]
+    while sizes[0] > FIRST:
+        sizes = [sizes[0] // GROWTH, *sizes]
+    together = n_parties > 1
+    exchanges = (1 + together) * TIMES + 2 * (len(sizes) + 2 * together)
+    return exchanges, sum(sizes) + 2 * MOST * together
+
+
 def measured(corridor: Corridor, plan: Plan, deadline: float) -> tuple[LinkSpeed, ...]:
     """The link to each party that answers, all of which are here."""
     alone = {name: _Link(PartyGroup(corridor, plan, (name,), deadline)) for name in plan.answering}
@@ -85,7 +95,7 @@ class Echoes:
     def answer(self, request: Probe, agreed: Plan | None) -> Echo:
         """Bytes that mean nothing."""
         if agreed is not None:
-            raise ProtocolError("The driver measures the link when the plan is agreed on already; this party stops.")
+            raise ProtocolError("The plan is agreed on, and links are measured before that; this party stops.")
         if not 0 <= request.back <= MOST or len(request.padding) > MOST:
             raise ProtocolError(f"The driver measures the link by more than {MOST} bytes at once; this party stops.")
         self.left -= len(request.padding) + request.back
