@@ -68,6 +68,16 @@ def test_a_measurement_takes_fewer_bytes_than_the_usual_policy_allows(monkeypatc
         speeds_of(fed, monkeypatch, 1e9, 1e9)
 
 
+def test_the_forecast_of_a_measurement_is_what_crosses(monkeypatch):
+    fed = real()
+    slow = Slow(fed, dict.fromkeys(fed.plan.answering, 1e9))
+    monkeypatch.setattr(probe.time, "perf_counter", lambda: slow.now)
+    heard = []
+    measured(Corridor(slow, (lambda *told: heard.append(told),)), fed.plan, 1.0)
+    to_one = [message for _, receiver, message, _ in heard if receiver == "party2"]
+    assert (len(to_one), sum(len(message.padding) for message in to_one)) == probe.at_most(2)
+
+
 @pytest.mark.parametrize(
     "request_", [m.Probe(bytes(MOST + 1), 0), m.Probe(b"", MOST + 1), m.Probe(b"", -1)], ids=["out", "back", "negative"]
 )

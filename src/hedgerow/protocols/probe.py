@@ -9,7 +9,7 @@
                                 <----------   Echo(8 kB) ...
 
 Where there are several parties, all are then asked at once, so that what the driver's own line can carry to all of them
-together counts too. The largest size is asked for twice, and the quicker of both counts.
+together counts too. The largest size is asked for three times, and the quickest counts.
 
 Sees in the clear.  Driver: how long bytes take. Party: when it is asked; nothing of the run has been said to it.
                     A driver that lies about what it measured changes what the run costs, never what it discloses.
@@ -34,12 +34,12 @@ TIMES, LEAST, SLOWER = 3, 1e-6, 0.75
 
 def at_most(n_parties: int) -> tuple[int, int]:
     """Exchanges that a party takes part in, and bytes each way, where the link is fast."""
-    sizes = [MOST, MOST]
+    sizes = [MOST] * TIMES
     while sizes[0] > FIRST:
         sizes = [sizes[0] // GROWTH, *sizes]
     together = n_parties > 1
-    exchanges = (1 + together) * TIMES + 2 * (len(sizes) + 2 * together)
-    return exchanges, sum(sizes) + 2 * MOST * together
+    exchanges = (1 + together) * TIMES + 2 * (len(sizes) + TIMES * together)
+    return exchanges, sum(sizes) + TIMES * MOST * together
 
 
 def measured(corridor: Corridor, plan: Plan, deadline: float) -> tuple[LinkSpeed, ...]:
@@ -67,7 +67,7 @@ class _Link:
 
     def rate(self, size: int, back: bool) -> float:
         """Mbit/s at which so many bytes go out, or come back, the delay left out."""
-        taken = min(self._seconds(size, back) for _ in range(2)) - self.delay
+        taken = min(self._seconds(size, back) for _ in range(TIMES)) - self.delay
         return size * 8e-6 / max(taken, LEAST)
 
     def _one_way(self, back: bool) -> float:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from hedgerow.agreement.ciphers import cipher_of, key_bytes
-from hedgerow.agreement.link_speeds import LinkSpeed
 from hedgerow.agreement.options import Horizontal, Hybrid, Method, Vertical, WholeTrees
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.intersection import PROOF_BYTES
 from hedgerow.protocols.columns import loss_of
-from hedgerow.protocols.probe import at_most
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import aligning, linking
@@ -24,14 +22,13 @@ from hedgerow.run.forecast.noised_ways import NOISED
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
-from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked
+from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked, over_usual_link, probes
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
 
 BITS_PER_SECOND = 100e6
 SECONDS_PER_TRIP = 0.02
-USUAL_LINK = BITS_PER_SECOND / 1e6, SECONDS_PER_TRIP
 WORD = 8
 CONSENT = 550
 """A key, a certificate and a signature."""
@@ -74,8 +71,7 @@ class Cost:
 
 def cost(plan: Plan, shape: Shape) -> Cost:
     """The cost of a plan on data of this shape; a link that is still to be measured is taken for the usual one."""
-    if plan.measures and not plan.link_speeds:
-        plan = replace(plan, link_speeds=tuple(LinkSpeed.measured(name, *USUAL_LINK) for name in plan.answering))
+    plan = over_usual_link(plan, BITS_PER_SECOND / 1e6, SECONDS_PER_TRIP)
     lines = FORECASTS[type(plan.method)](plan, shape)
     return Cost(tuple(line for line in lines if line.times), len(plan.answering))
 
@@ -189,10 +185,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     """A vertical or hybrid run, for the mean passive party; each is asked for sides at its share of the cuts."""
     if shape.n_rows is None:
         raise ParameterError(f"The cost of a {plan.method.word} run depends on its rows; say how many with --rows.")
-    if plan.measures:
-        exchanges, n_bytes = at_most(len(plan.answering))
-        yield Line("Probe", exchanges, n_bytes, trip=True)
-        yield Line("Echo", exchanges, n_bytes)
+    yield from probes(plan)
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)
