@@ -1,6 +1,9 @@
 import pytest
 from real_parties import Process, make_certificates
 
+from hedgerow.agreement.link_speeds import LinkSpeed
+from hedgerow.run.real import link_speeds
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -20,3 +23,13 @@ def start(tmp_path):
     yield start
     for process in started:
         process.close()
+
+
+@pytest.fixture(autouse=True)
+def known_links(monkeypatch):
+    """Links are taken to be fast, and not measured, but where a test says so or parties are processes."""
+    monkeypatch.setattr(
+        link_speeds,
+        "measured",
+        lambda _corridor, plan, _deadline: tuple(LinkSpeed(name, 500.0, 0) for name in plan.answering),
+    )

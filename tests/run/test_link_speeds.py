@@ -6,6 +6,7 @@ import pytest
 from test_vertical_parties import PASSIVE, Columns
 
 from hedgerow.agreement.policy import Policy
+from hedgerow.protocols import probe
 from hedgerow.run.file.read import open_run
 from hedgerow.run.real import link_speeds
 from hedgerow.storage import audit
@@ -24,6 +25,7 @@ def kinds(world, name):
 
 def test_what_was_measured_is_signed_kept_on_resume_and_in_every_manifest(tmp_path, made, monkeypatch):
     world, said = Columns(tmp_path, made, "", TREES), []
+    monkeypatch.setattr(link_speeds, "measured", probe.measured)
 
     def stop(progress):
         raise KeyboardInterrupt
