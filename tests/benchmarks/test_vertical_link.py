@@ -1,9 +1,10 @@
 """The benchmark of vertical runs over a link: what a tree takes is told apart from what every run takes."""
 
-from benchmarks import vertical_link
 from benchmarks.rows import all_ok
 from benchmarks.settings import Request
 from benchmarks.vertical_link import SETS, Taken
+
+from benchmarks import vertical_link
 
 FIRST = Taken(trees=1, seconds=9.0, processor=10.0, bytes=4_000_000, measuring=3_000_000, trips=20, mbit=100.0)
 WHOLE = Taken(trees=5, seconds=5.0, processor=18.0, bytes=24_000_000, measuring=3_000_000, trips=68, mbit=100.0)
