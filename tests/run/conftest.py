@@ -25,11 +25,13 @@ def start(tmp_path):
         process.close()
 
 
-@pytest.fixture(autouse=True)
-def known_links(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def known_links():
     """Links are taken to be fast, and not measured, but where a test says so or parties are processes."""
-    monkeypatch.setattr(
-        link_speeds,
-        "measured",
-        lambda _corridor, plan, _deadline: tuple(LinkSpeed(name, 500.0, 0) for name in plan.answering),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(link_speeds, "measured", _fast)
+        yield
+
+
+def _fast(_corridor, plan, _deadline):
+    return tuple(LinkSpeed(name, 500.0, 0) for name in plan.answering)
