@@ -13,6 +13,8 @@ RELEASE_BIN := $(VENV)/release/bin
 RELEASE := $(VENV)/release/.tools
 # What matplotlib caches stays in the clone.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
+# Tests and demonstrations start many processes: what one of them compiled is there for the next.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help build demo check test bench campaign docs wheel clean
 
