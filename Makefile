@@ -57,7 +57,7 @@ check: build  ## Lint, types, floors, stubs.
 
 test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
-	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
+	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist worksteal
 
 bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
 	@ended=0; for name in pooled horizontal vertical hybrid sealed ciphers dp; do \
