@@ -22,6 +22,7 @@ from hedgerow.run.real.all_runs import ONE_RUN, AllRuns
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive
 from hedgerow.run.real.driven import Driven, driven
+from hedgerow.run.real.link_speeds import settled
 from hedgerow.run.real.own_tables import Own, active_of, digest
 
 
@@ -45,6 +46,7 @@ def train(
         if active is not None:
             active = replace(active, ledger=ledger, lifetime=all_runs.lifetime)
         notes: list[str] = []
+        plan = settled(seat, corridor, folder)
         curves, safe = ActiveCurves(plan, active, places), checkpoint.keeping(folder.log)
 
         def keep(state: State) -> None:
