@@ -5,7 +5,6 @@ driver that was killed is started again with --resume.
 """
 
 from contextlib import closing
-from dataclasses import replace
 
 from hedgerow.identity.identity import Identity
 from hedgerow.protocols.driver import Driver, State
@@ -14,7 +13,6 @@ from hedgerow.run.file.read import RunFile
 from hedgerow.run.folder import manifest
 from hedgerow.run.folder.checkpoint import Checkpoint
 from hedgerow.run.folder.folder import CHECKPOINT, check_folder, open_folder
-from hedgerow.run.folder.ledger_file import opened
 from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.real.active_curves import ActiveCurves
@@ -38,13 +36,11 @@ def train(
     data = {} if active is None else {plan.active: digest(active.own_table, active.own_valid)}
     about = manifest.About(run.name, "driver", seat.name, run.method, plan.text, data)
     with (
-        opened(all_runs.ledger if plan.active and plan.method.promises_dp else None) as ledger,
+        all_runs.counting(plan, active) as active,
         closing(open_folder(place, about, options.resume, say)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan, folder.attempts)) as checkpoint,
         drive(seat, folder, plan.answering, options.watch) as (corridor, recorder),
     ):
-        if active is not None:
-            active = replace(active, ledger=ledger, lifetime=all_runs.lifetime)
         notes: list[str] = []
         plan = settled(seat, corridor, folder)
         curves, safe = ActiveCurves(plan, active, places), checkpoint.keeping(folder.log)
