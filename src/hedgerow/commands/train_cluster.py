@@ -15,7 +15,8 @@ from hedgerow.commands.training_goal import Wanted, goal_of, tree_params
 from hedgerow.data.read import suffix_of
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.model import Model
-from hedgerow.model.parted_train import classes_in, described, train_parts
+from hedgerow.model.parted_table import classes_in, described
+from hedgerow.model.parted_train import train_parts
 from hedgerow.model.rows_part import RowsPart
 from hedgerow.model.train import Task
 from hedgerow.transports.dask_parts import DaskParts, connected, files_as_sources

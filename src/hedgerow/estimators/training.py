@@ -12,7 +12,8 @@ from hedgerow.errors import ParameterError
 from hedgerow.estimators.parameters import tree_params
 from hedgerow.model.model import Model
 from hedgerow.model.noised_train import train_noised
-from hedgerow.model.parted_train import classes_in, described, train_parts
+from hedgerow.model.parted_table import classes_in, described
+from hedgerow.model.parted_train import train_parts
 from hedgerow.model.rows_part import RowsPart
 from hedgerow.model.train import Task, train
 from hedgerow.transports.dask_parts import DaskParts, client_of, sources_of

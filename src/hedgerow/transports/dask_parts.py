@@ -18,6 +18,8 @@ from hedgerow.trees.parted_rows import PartLost
 
 Make = Callable[[Any, int, int], Any]
 """Makes a part of what is read, given its number and how many threads it has."""
+LISTENED = 0.5
+"""Seconds after which it is looked whether whoever is to answer is still there."""
 WAITED = 20.0
 """Seconds in which the cluster says which worker it has lost."""
 
@@ -36,21 +38,39 @@ def _whole(came: Any) -> Any:
     return copy.deepcopy(came)
 
 
+def _heard(answer: Any, lost: Callable[[], bool]) -> Any:
+    """An actor's answer, waited for as long as nothing is lost: Dask itself may wait for a lost worker for ever."""
+    while True:
+        try:
+            return answer.result(timeout=LISTENED)
+        except TimeoutError:
+            if lost():
+                raise _Moved from None
+
+
 class _Held:
     """The parts on one worker, and the actors whose answers are added to theirs."""
 
     def __init__(self) -> None:
         self.parts: dict[int, Any] = {}
         self.below: list[tuple[Any, tuple[int, ...]]] = []
+        self.stopped = False
+        """Whether those below are no longer waited for."""
 
     def adopt(self, number: int, key: str, make: Make) -> None:
         """Hold the part made of what this worker has read under this key."""
         worker = _dask()[1].get_worker()
+        if key not in worker.data:
+            raise _Moved
         self.parts[number] = make(worker.data[key], number, worker.state.nthreads)
 
     def join(self, below: list[tuple[Any, tuple[int, ...]]]) -> None:
         """From now on these answer through this one."""
-        self.below = below
+        self.below, self.stopped = below, False
+
+    async def stop_waiting(self) -> None:
+        """Wait for no others: one was lost. Dask runs this beside what the actor does."""
+        self.stopped = True
 
     def answer(self, held: tuple[int, ...], ask: str, given: tuple[Any, ...], adds: bool) -> Any:
         """What its parts and those below answer: their sum, or each by its number."""
@@ -59,7 +79,7 @@ class _Held:
         asked = [actor.answer(theirs, ask, given, adds) for actor, theirs in self.below]
         whole = _whole(given)
         own = {number: getattr(part, ask)(*whole) for number, part in self.parts.items()}
-        below = [one.result() for one in asked]
+        below = [_heard(one, lambda: self.stopped) for one in asked]
         if adds:
             return functools.reduce(operator.add, [*own.values(), *below])
         return {number: answer for one in (own, *below) for number, answer in one.items()}
@@ -70,7 +90,7 @@ class _Held:
 
 
 class _Moved(Exception):
-    """An actor does not hold what it should: its worker was lost and came back empty."""
+    """An actor does not hold what it should, or waits for another in vain: a worker was lost."""
 
 
 class DaskParts:
@@ -86,8 +106,12 @@ class DaskParts:
         self._anew: set[int] = set()
         """Parts that were made anew and are not yet told of."""
         workers = self._workers()[: len(sources)]
-        self._place({worker: range(i, len(sources), len(workers)) for i, worker in enumerate(workers)})
-        self._join()
+        try:
+            with _lost():
+                self._place({worker: range(i, len(sources), len(workers)) for i, worker in enumerate(workers)})
+                self._join()
+        except PartLost:
+            self.restore()
 
     def _workers(self) -> list[str]:
         until = time.monotonic() + WAITED
@@ -100,11 +124,16 @@ class DaskParts:
     def _place(self, places: Mapping[str, Sequence[int]]) -> None:
         """Have workers read these parts and hold them."""
         for worker in places.keys() - self._actors.keys():
-            self._made[worker] = self.client.submit(_Held, actor=True, workers=[worker], pure=False)
+            # Where a worker is lost its actor is made elsewhere, empty; else Dask would wait for that worker to answer.
+            where = {"workers": [worker], "allow_other_workers": True}
+            self._made[worker] = self.client.submit(_Held, actor=True, pure=False, **where)
         for worker in sorted(places.keys() - self._actors.keys()):
             self._actors[worker], self._held[worker] = self._made[worker].result(), ()
         pairs = [(worker, number) for worker, numbers in places.items() for number in numbers]
-        read = [self.client.compute(self.sources[number], workers=[worker]) for worker, number in pairs]
+        read = [
+            self.client.compute(self.sources[number], workers=[worker], allow_other_workers=True)
+            for worker, number in pairs
+        ]
         _dask()[1].wait(read)
         for one in read:
             if one.status == "error":
@@ -114,7 +143,7 @@ class DaskParts:
             for (worker, number), one in zip(pairs, read, strict=True)
         ]
         for (worker, number), one in zip(pairs, made, strict=True):
-            one.result()
+            self._heard(one)
             self._held[worker] = (*self._held[worker], number)
 
     def _join(self) -> None:
@@ -122,7 +151,7 @@ class DaskParts:
         order = list(self._actors)
         for i, worker in enumerate(order):
             below = [order[j] for j in (2 * i + 1, 2 * i + 2) if j < len(order)]
-            self._actors[worker].join([(self._actors[name], self._held[name]) for name in below]).result()
+            self._heard(self._actors[worker].join([(self._actors[name], self._held[name]) for name in below]))
 
     def total(self, ask: str, *given: Any) -> Any:
         """The sum of what all answer."""
@@ -136,14 +165,17 @@ class DaskParts:
     def _answer(self, ask: str, given: tuple[Any, ...], adds: bool) -> Any:
         first = next(iter(self._actors))
         with _lost():
-            return _whole(self._actors[first].answer(self._held[first], ask, given, adds).result())
+            return _whole(self._heard(self._actors[first].answer(self._held[first], ask, given, adds)))
+
+    def _heard(self, answer: Any) -> Any:
+        return _heard(answer, lambda: bool(self._gone()))
 
     def some(self, numbers: Sequence[int], ask: str, *given: Any) -> None:
         """Has some of them do something."""
         with _lost():
             for number in numbers:
                 worker = next(name for name, held in self._held.items() if number in held)
-                self._actors[worker].some(number, ask, given).result()
+                self._heard(self._actors[worker].some(number, ask, given))
 
     def restore(self) -> list[int]:
         """Read the parts of workers that were lost again, on others; returns their numbers."""
@@ -155,6 +187,8 @@ class DaskParts:
         for worker in gone:
             del self._actors[worker], self._held[worker], self._made[worker]
         with _lost():
+            for actor in self._actors.values():
+                self._heard(actor.stop_waiting())
             for number in self._lacking():
                 fewest = min(self._workers(), key=lambda name: len(self._held.get(name, ())))
                 self._place({fewest: [number]})
@@ -177,9 +211,9 @@ def _lost() -> Iterator[None]:
     """What Dask says when a worker is gone, as the loss of a part; our own refusals go through."""
     try:
         yield
-    except (HedgerowError, MissingExtra):
+    except (HedgerowError, PartLost):
         raise
-    except (OSError, RuntimeError, _Moved):
+    except (OSError, RuntimeError, KeyError, _Moved):
         raise PartLost from None
 
 

@@ -83,7 +83,9 @@ def boost(
     for i in range(done, params.n_estimators):
         if patience is not None and best is not None and i - best > patience:
             break
-        grow_round = partial(_round, rows, growth, params, scales, n_trees, first + i, before_values)
+        grow_round = partial(
+            _round, rows, growth, params, scales, n_trees, round_=first + i, before_values=before_values
+        )
         parts.append(_whatever_is_lost(grow_round, parts))
         if stopping is not None:
             value = _whatever_is_lost(partial(stopping.metric.value, rows, first + i + 1), parts)
