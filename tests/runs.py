@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -90,6 +91,12 @@ def recorded():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(InProcess, "carry", noting)
         yield calls
+
+
+@cache
+def run_of(name: str) -> Crossed:
+    """What crossed in the run of this name, for all tests that only look at it."""
+    return run(**(RUNS | MORE)[name])
 
 
 def run(**plan) -> Crossed:

@@ -17,7 +17,7 @@ from hedgerow.model import file
 from hedgerow.model import part as parts
 from hedgerow.privacy.intersection import PROOF_BYTES
 from hedgerow.protocols.session.participants import asked
-from runs import MORE, RUNS, run
+from runs import MORE, RUNS, run_of
 
 ALL = RUNS | MORE
 MOST = 1 << 30
@@ -68,7 +68,7 @@ class Transcript:
 
 @cache
 def transcript(name):
-    return Transcript(run(**ALL[name]))
+    return Transcript(run_of(name))
 
 
 def together(seen, number):
@@ -286,7 +286,7 @@ def test_no_party_is_given_anothers_answer_but_where_it_is_declared():
 
 def test_an_answer_that_is_passed_on_is_recognised():
     """The sabotage: a driver that tells one party another's masked sums."""
-    seen = Transcript(run(**RUNS["masked"]))
+    seen = Transcript(run_of("masked"))
     sums = [(name, one) for _, answers in seen.calls for name, one in answers.items() if isinstance(one, m.MaskedSums)]
     name, answer = next((name, one) for name, one in sums if len(one.masked_words) > 8)
     other, leak = min(seen.everyone - {name}), m.Farewell(answer.masked_words.tobytes())
