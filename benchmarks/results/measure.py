@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from benchmarks.machine import describe_machine
 from benchmarks.quiet import Neighbours
-from benchmarks.results.parts import PARTS, Measured
+from benchmarks.results.parts import MINUTES, PARTS, USUAL_MINUTES, Measured
 from benchmarks.results.record import QUIET_CORES, Record, Records
 from benchmarks.settings import Request
 
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     @property
     def minutes(self) -> float:
         """About how long it takes."""
-        return self.measured.minutes.get(self.set_name, 1.0)
+        return MINUTES.get(self.part, {}).get(self.set_name, USUAL_MINUTES)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def _measure(piece: Piece, wanted: Wanted, records: Records) -> None:
     rows = [row.as_json() for row in part.run(Request(sets=(piece.set_name,), quick=wanted.quick, keep=keep))]
     seconds = time.perf_counter() - began
     after = busy_cores() if part.timed else None
-    others = None if before is None or after is None else round(max(before, after), 2)
+    noticed = [row["others"] for row in rows if row["others"] is not None]
+    others = None if before is None or after is None else round(max(before, after, *noticed), 2)
     day = datetime.now(UTC).date().isoformat()
     settings = part.fingerprint(wanted.quick)
     records.keep(Record(*piece, settings, rows, describe_machine(), day, seconds, others))

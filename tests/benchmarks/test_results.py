@@ -86,6 +86,15 @@ def test_seconds_of_a_busy_machine_are_neither_measured_nor_shown_nor_kept_for_g
     assert "| one | 0.500 | 12.2 |" in section().markdown(Records.at(tmp_path))
 
 
+def test_a_machine_that_became_busy_meanwhile_was_not_quiet(asked, tmp_path, monkeypatch):
+    def run(request):
+        yield Line("one", "real", 0.5, others=0.8, sheet="a table", figures={"score": 0.5, "seconds": 1.0})
+
+    monkeypatch.setitem(asked.parts, "tiny", Measured("", run, ("one",), asked.parts["tiny"].known, timed=True))
+    measure(ALL, Records.at(tmp_path))
+    assert not Records.at(tmp_path).get("tiny", "one").quiet
+
+
 def test_a_section_says_what_is_missing(asked, tmp_path):
     assert "*Not measured yet: one, two.*" in section().markdown(Records.at(tmp_path))
     measure(Wanted(("tiny",), sets=("two",)), Records.at(tmp_path))
