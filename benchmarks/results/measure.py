@@ -65,16 +65,22 @@ def state(records: Records, piece: Piece, quick: bool) -> str:
     return "busy machine" if piece.measured.timed and not record.quiet else ""
 
 
-def measure(wanted: Wanted, records: Records) -> None:
-    """All pieces asked for that are not kept, one after the other."""
+def measure(wanted: Wanted, records: Records) -> list[Piece]:
+    """All pieces asked for that are not kept, one after the other; returns those that failed."""
     pieces = [piece for piece in wanted.pieces() if wanted.again or state(records, piece, wanted.quick)]
     absent = [piece for piece in pieces if not piece.measured.known[piece.set_name].at_hand]
     if absent:
         names = ", ".join(dict.fromkeys(piece.set_name for piece in absent))
         _say(f"Left out, not in the data folder (HEDGEROW_DATA): {names}.")
+    failed = []
     for piece in pieces:
-        if piece not in absent:
-            _measure(piece, wanted, records)
+        try:
+            if piece not in absent:
+                _measure(piece, wanted, records)
+        except Exception as error:  # the others are measured all the same
+            _say(f"Failed: {piece.part} {piece.set_name}: {type(error).__name__}: {error}")
+            failed.append(piece)
+    return failed
 
 
 def _measure(piece: Piece, wanted: Wanted, records: Records) -> None:
