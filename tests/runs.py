@@ -37,6 +37,7 @@ RUNS = {
     "encrypted": {"protection": "lattice", "opener": "party2"},
     "vertical": VERTICAL,
     "predict": {"method": "predict"},
+    "one batch": {**VERTICAL, "levels": "AAA", "dp": DP(5, protects="passive"), "align": "given"},
     "private names": {"column_names": "private"},
     "told names": {**VERTICAL, "policy": replace(ALLOW_ALL, tell_columns="names")},
     "counted": {**VERTICAL, "params": params_of(min_child_rows=5)},

@@ -1,16 +1,34 @@
-"""A passive party's cut points from noised counts, where a plan asks for these; nothing is said here."""
+"""What a passive party releases with noise, where a plan asks for it; nothing is said here.
 
+Cut points of its own columns from noised counts, where a model or these columns are protected, and the one batch of
+sums of a run that protects them.
+"""
+
+from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
+from hedgerow.model.prepare import n_categories
+from hedgerow.privacy.accountant import spent
+from hedgerow.privacy.ledger import Budget
 from hedgerow.privacy.noised_words import NoisedWords
-from hedgerow.protocols.session.noised_releases import noise_by, releases_of
+from hedgerow.protocols.session.noised_releases import Noise, noise_by, releases_of
 from hedgerow.protocols.session.owner import Owner
-from hedgerow.protocols.vertical.private_cuts import has_private_model, private_grid, releases_for
+from hedgerow.protocols.vertical.batch import batch_of, releases_of_batch
+from hedgerow.protocols.vertical.private_cuts import (
+    NoisedCounts,
+    has_private_columns,
+    has_private_model,
+    private_grid,
+    releases_for,
+    sums_of,
+)
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.noised.fit import noised_grid
+from hedgerow.trees.noised.one_batch_rule import OneBatch
 
 
 class CutReleases:
-    """What this party counts in its ledger of its cut points."""
+    """What this party counts in its ledger."""
 
     def __init__(self, owner: Owner, plan: Plan) -> None:
         self.owner, self.plan = owner, plan
@@ -18,12 +36,36 @@ class CutReleases:
 
     def grid(self, table: Table, shared: Grid | None, threads: int) -> Grid | None:
         """Cut points with noise, where the plan asks for that, the same whenever asked; else those that are shared."""
+        if has_private_columns(self.plan):
+            return self._batch_grid(table, threads)
         if not has_private_model(self.plan):
             return shared
         self._noised = self._noised or releases_of(self.owner, self.plan, releases_for(self.plan, table))
         return private_grid(self.plan, table, noise_by(self._noised), threads)
 
+    def batch(self, table: Table) -> OneBatch | None:
+        """Of a run that protects these columns, what is released of them."""
+        if not has_private_columns(self.plan):
+            return None
+        return batch_of(self.plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns))
+
+    def noise(self, batch: OneBatch) -> Noise:
+        """What adds noise to own sums: counted in this party's ledger, which has room for these releases only."""
+        if self._noised is None:
+            dp, planned = self.plan.vertical.dp, releases_of_batch(batch)
+            delta = dp.delta if dp is not None else 0.0
+            budget = Budget(spent(planned, delta).epsilon, delta, dp.unit if dp else "", words_of(self.plan)[0])
+            self._noised = releases_of(self.owner, self.plan, planned, budget=budget)
+        return noise_by(self._noised)
+
+    def _batch_grid(self, table: Table, threads: int) -> Grid:
+        """How many rows there are is known to all, so that it has no noise."""
+        batch = batch_of(self.plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns))
+        search = batch.search(table.n_rows, self.plan.params.max_bin)
+        counted = NoisedCounts(search.opening, sums_of(table, batch.terms(), threads), self.noise(batch))
+        return noised_grid(counted, search, n_categories(table.columns))
+
     def finish(self) -> None:
-        """The run is over: counts are no longer kept."""
+        """The run is over: noise and counts are no longer kept."""
         if self._noised is not None:
             self._noised.finish()

@@ -5,7 +5,7 @@ that lets it be explained.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def additive_forest(grid: Grid, start: Iterate, rows: F64, scale: Scale) -> Fore
     for column in range(grid.n_columns):
         at = slice(int(grid.offsets[column]), int(grid.offsets[column + 1]))
         covers = np.maximum(rows[at], LEAST_COVER)
-        trees += [_one_column(grid, column, values * scale.span, covers) for values in start.values[:, at]]
+        trees += [one_column(grid, column, values * scale.span, covers) for values in start.values[:, at]]
     return with_bases(join(trees), start)
 
 
@@ -61,11 +61,58 @@ def with_bases(forest: Forest, start: Iterate) -> Forest:
     return replace(forest, values=values)
 
 
-def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
+def one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
     """A tree with a leaf for each bin: first what is missing is told apart, then bins by halves.
 
     What is missing goes right of all numbers, and left of all categories, of which some must go right in any cut.
     """
+    halves = _halves(grid, column)
+    leaves = halves.order[halves.edges[halves.children < 0, 0]]
+    return _tree(
+        grid,
+        children=halves.children,
+        columns=np.full(len(halves.middles), column, np.int32),
+        bins_=halves.middles - 1,
+        missing_left=halves.missing_left,
+        sets=halves.sets,
+        values=values[leaves],
+        covers=covers[leaves],
+    )
+
+
+class ColumnCuts(NamedTuple):
+    """The cuts of such a tree, in the order of its nodes."""
+
+    node: NDArray[np.int64]
+    child: NDArray[np.int64]
+    """The left one; the right one follows it."""
+    bin: NDArray[np.int32]
+    """-1 of categories, where only the set tells."""
+    missing_left: NDArray[np.bool_]
+    sets: NDArray[np.uint64]
+
+
+def column_cuts(grid: Grid, column: int) -> ColumnCuts:
+    """The cuts of the tree that `one_column` makes, whatever its values are."""
+    halves = _halves(grid, column)
+    node = np.flatnonzero(halves.children >= 0)
+    bins_ = np.where(grid.categorical[column], -1, halves.middles - 1).astype(np.int32)
+    return ColumnCuts(node, halves.children[node].astype(np.int64), bins_, halves.missing_left, halves.sets)
+
+
+class _Halves(NamedTuple):
+    order: NDArray[np.int64]
+    """Of the bins, left to right."""
+    edges: NDArray[np.int64]
+    """Of each node, its first bin and the one behind its last, in this order."""
+    children: NDArray[np.int32]
+    middles: NDArray[np.int32]
+    """Of each cut."""
+    missing_left: NDArray[np.bool_]
+    sets: NDArray[np.uint64]
+
+
+def _halves(grid: Grid, column: int) -> _Halves:
     n, by_set = int(grid.n_values[column]), bool(grid.categorical[column])
     order = np.arange(n + 1) if not by_set else np.r_[n, :n]
     spans, children = [(0, n + 1)], []
@@ -81,17 +128,8 @@ def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
     sets = np.zeros((len(middles), N_BINS), np.bool_)
     for row, (first, middle) in enumerate(zip(edges[cut, 0], middles, strict=True)):
         sets[row, order[first:middle]] = True
-    leaves = order[edges[~cut, 0]]
-    return _tree(
-        grid,
-        children=np.array(children, np.int32),
-        columns=np.full(len(middles), column, np.int32),
-        bins_=middles.astype(np.int32) - 1,
-        missing_left=sets[:, n],
-        sets=np.packbits(sets, axis=1, bitorder="little").view(np.uint64),
-        values=values[leaves],
-        covers=covers[leaves],
-    )
+    packed = np.packbits(sets, axis=1, bitorder="little").view(np.uint64)
+    return _Halves(order, edges, np.array(children, np.int32), middles.astype(np.int32), sets[:, n], packed)
 
 
 def drawn_forest(grid: Grid, seed: int, round_: int, values: F32, covers: F64, scale: Scale) -> Forest:
