@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
-from hedgerow.errors import PolicyError, ProtocolError
+from hedgerow.errors import ProtocolError
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
 from hedgerow.protocols.session.noised_releases import Noise
 from hedgerow.protocols.session.stores import OwnCuts
@@ -32,11 +32,6 @@ class BatchRows:
 
     def __init__(self, run: PassiveRun, batch: OneBatch, noise: Noise) -> None:
         self.run, self.batch, self.noise = run, batch, noise
-        if run.terms.bin_rows > 1:
-            raise PolicyError(
-                "Bins of a run that protects this party's columns have no fewest rows, which would be counted without "
-                "noise; leave min_bin_rows out of the policy."
-            )
 
     def begin(self, request: m.BeginSealed) -> m.Done:  # noqa: ARG002  # whatever its sizes are
         """No sizes are agreed on."""

@@ -7,6 +7,7 @@ sums of a run that protects them.
 from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
+from hedgerow.errors import PolicyError
 from hedgerow.model.prepare import n_categories
 from hedgerow.privacy.accountant import spent
 from hedgerow.privacy.ledger import Budget
@@ -60,6 +61,11 @@ class CutReleases:
 
     def _batch_grid(self, table: Table, threads: int) -> Grid:
         """How many rows there are is known to all, so that it has no noise."""
+        if self.owner.policy.min_bin_rows > 1:
+            raise PolicyError(
+                "Bins of a run that protects this party's columns have no fewest rows, which would be counted without "
+                "noise; leave min_bin_rows out of the policy."
+            )
         batch = batch_of(self.plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns))
         search = batch.search(table.n_rows, self.plan.params.max_bin)
         counted = NoisedCounts(search.opening, sums_of(table, batch.terms(), threads), self.noise(batch))
