@@ -14,7 +14,7 @@ RELEASE := $(VENV)/release/.tools
 # What matplotlib caches stays in the clone.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 
-.PHONY: help build demo check test bench campaign docs wheel clean
+.PHONY: help build demo check test bench bars campaign docs wheel clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -57,7 +57,10 @@ test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
 
-bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
+bench: build  ## Measure what docs/results lacks and write its pages, under two hours; QUICK=1 writes small ones to results-quick.
+	$(BIN)/python -m benchmarks results $(if $(QUICK),--quick)
+
+bars: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
 	@ended=0; for name in pooled horizontal vertical hybrid sealed ciphers dp; do \
 		$(BIN)/python -m benchmarks $$name $(if $(QUICK),--quick) || ended=$$?; \
 	done; \
