@@ -41,7 +41,7 @@ $(BUILT): $(TOOLS) $(RUST)
 
 build: $(BUILT)  ## Create .venv, install the release build and the tools; quick when nothing changed.
 
-demo: build  ## Three organisations learn together on built-in data, as real processes; under a minute.
+demo: build  ## Three organisations learn together, as real processes, and a page of it; about a minute.
 	$(BIN)/python -m hedgerow.demo
 
 check: build  ## Lint, types, floors, stubs.

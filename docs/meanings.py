@@ -163,8 +163,9 @@ RUN_FILE = {
         "depth_passive": "see depth_active",
         "epsilon": "asks for [differential privacy](../how-to/choose-epsilon.md): everything that is released of the "
         "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks. Of "
-        "vertical runs see protects",
-        "protects": "of a vertical run: [what is promised](../explanation/vertical-privacy.md). labels: to passive "
+        "vertical and hybrid runs see protects",
+        "protects": "of a vertical run (model also of a hybrid one): "
+        "[what is promised](../explanation/vertical-privacy.md). labels: to passive "
         "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party; "
         "passive: to the active party of the others' columns, by one batch of noised sums. rows is for horizontal runs",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
@@ -174,7 +175,7 @@ RUN_FILE = {
         "colluders": "parties that may pool what they know, also with the driver, without seeing less noise than "
         "promised; each adds a larger share of it",
         "rows_per_id": "the most rows of one person; above 1 the promise is about a person instead of a row, and each "
-        "owner's table must keep to it",
+        "owner's table must keep to it. In hybrid runs, rows of an id at the active party, which counts them",
         "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
         "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
         "classes": "all classes, declared because a rare one would tell of a single row; rows of others are left out "

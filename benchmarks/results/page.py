@@ -57,7 +57,7 @@ class Section:
         found = [records.get(*each) for each in wanted]
         here = [record for record in found if record is not None]
         lines = [f"## {self.title}", "", self.about, ""]
-        if here:
+        if here or not wanted:
             lines += [self.body(Found(here)).rstrip(), ""]
         several = len(self.parts) > 1
         named = [f"{part} {name}" if several else name for part, name in wanted]

@@ -3,12 +3,13 @@
 
 from pathlib import Path
 
-from benchmarks.results import data_sets, fedtree
+from benchmarks import hybrid_plots
+from benchmarks.results import data_sets, fed_eini, fedtree, hybridtree
 from benchmarks.results.page import Page, grid
 from benchmarks.results.parts import PARTS
 from benchmarks.results.record import Record, Records
 
-PAGES: tuple[Page, ...] = (fedtree.PAGE, data_sets.PAGE)
+PAGES: tuple[Page, ...] = (fedtree.PAGE, hybridtree.PAGE, fed_eini.PAGE, data_sets.PAGE)
 
 ABOUT = """# Results
 
@@ -27,6 +28,13 @@ def write_pages(records: Records, folder: Path) -> None:
     (folder / "index.md").write_text(index(records))
     for page in PAGES:
         (folder / f"{page.file}.md").write_text(page.markdown(records))
+    draw(records, folder)
+
+
+def draw(records: Records, folder: Path) -> None:
+    """The figures of which something is kept."""
+    rows = [row for record in records.of("hybridtree-figures") for row in record.rows]
+    hybrid_plots.draw(rows, folder)
 
 
 def index(records: Records) -> str:

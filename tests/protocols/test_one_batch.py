@@ -24,6 +24,7 @@ from hedgerow.model.train import Task, train
 from hedgerow.privacy.accountant import mu_of_budget
 from hedgerow.privacy.noised_words import KeptWords, NoisedWords
 from hedgerow.privacy.unencrypted import cipher as unencrypted
+from hedgerow.protocols.vertical.batch import REPEATS
 from hedgerow.protocols.vertical.batch_passive import BatchRows
 from hedgerow.protocols.vertical.batch_request import BatchRequest
 from hedgerow.protocols.vertical.cut_releases import CutReleases
@@ -406,6 +407,15 @@ def test_another_request_is_another_release_and_refused():
     changed = msgspec.structs.replace(request, first=request.first + 1)
     with pytest.raises(PrivacyError, match="once more, all releases would cost"):
         party.answer(encode(changed))
+
+
+def test_the_same_is_given_again_only_as_often_as_it_is_hidden_for():
+    fed = federation()
+    request = asked(fed)
+    for _ in range(REPEATS):
+        fed.parties["party2"].answer(encode(request))
+    with pytest.raises(PrivacyError, match="more sums than the run was to open"):
+        fed.parties["party2"].answer(encode(request))
 
 
 class Dies(Lossy):

@@ -102,6 +102,15 @@ Kind = Annotated[KindName | None, _option("Boosted trees, or a random forest. (d
 Objective = Annotated[ObjectiveName | None, _option("Loss for numbers. (default squared)")]
 TweediePower = Annotated[float | None, _option("Variance power of tweedie, between 1 and 2. (default 1.5)")]
 HuberSlope = Annotated[float | None, _option("Slope of huber. (default 1)")]
+InPieces = Annotated[
+    bool | None,
+    typer.Option(
+        "--in-pieces/--no-in-pieces",
+        help="Read DATA in pieces, and keep a byte a cell in memory: a Parquet file, a folder of them, or CSV. "
+        "(default: if the table would take half of the machine's memory)",
+        show_default=False,
+    ),
+]
 ContinueFrom = Annotated[Path | None, _option("Model to which trees are added.", metavar="MODEL")]
 
 Valid = Annotated[str | None, _option("Data on which the metric is followed while training.", STOPPING, metavar="FILE")]

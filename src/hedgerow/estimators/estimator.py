@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.evaluations import Results, best_of, metric_names, results
-from hedgerow.estimators.inputs import categorical_in, held_out
+from hedgerow.estimators.inputs import WHOLE, categorical_in, held_out, table_of
 from hedgerow.estimators.parameters import check_choices, check_dp, tree_params
 from hedgerow.estimators.parties import fit_over_parties
 from hedgerow.estimators.party_predictions import (
@@ -85,10 +85,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             raise ParameterError(
                 "These are several parties' tables; say how they learn together: federation=Horizontal()."
             )
-        if y is None and not (isinstance(X, Table) and X.labels is not None):
+        if y is None and not (isinstance(X, WHOLE) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
-        if not isinstance(X, Table):
+        table = table_of(X, y, options, self._dp)
+        if not isinstance(X, WHOLE):
             # Without the columns that were named as labels, weights or ids.
             features = X[list(table.names)] if hasattr(X, "columns") and len(X.columns) != table.n_columns else X
             validate_data(self, features, skip_check_array=True)
@@ -104,7 +104,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         params = tree_params(self.get_params(), table.n_columns, self._average)
         self.model_, self.notes_ = train_table(table, params, self._dp, loss, **task)
         self.n_features_in_ = table.n_columns
-        self._by_name = isinstance(X, Table)
+        self._by_name = isinstance(X, WHOLE)
         if self._by_name:
             self._name_features(table.names)
         return table

@@ -24,6 +24,7 @@ request would be a second release, which its ledger refuses.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hedgerow.agreement.dp import DP
 from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.errors import ProtocolError
@@ -34,6 +35,9 @@ from hedgerow.privacy.ledger import Budget
 from hedgerow.privacy.promise import Promise, promised
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.trees.noised.one_batch_rule import OneBatch
+
+REPEATS = 16
+"""So often may the very same be asked, after losses: each answer is hidden anew, and all of them together are."""
 
 
 def batch_of(plan: Plan, n_columns: int, n_numeric: int) -> OneBatch:
@@ -49,15 +53,27 @@ def releases_of_batch(batch: OneBatch) -> tuple[Release, ...]:
     return all_released(batch.planned)
 
 
+def budget_of(plan: Plan, batch: OneBatch) -> Budget:
+    """An owner's part of the plan's budget: what its releases cost, once each."""
+    dp = _promised(plan)
+    epsilon = spent(releases_of_batch(batch), dp.delta).epsilon
+    return Budget(epsilon, dp.delta, dp.unit, words_of(plan)[0])
+
+
 def promise_of(plan: Plan, batches: Sequence[OneBatch]) -> Promise:
     """What all owners together release."""
-    dp = plan.method.dp
-    if dp is None:
-        raise ProtocolError("The plan promises nothing.")
+    dp = _promised(plan)
     neighbours, adversary, scope = words_of(plan)
     made = [release for batch in batches for release in releases_of_batch(batch)]
     budget = Budget(dp.epsilon, dp.delta, dp.unit, neighbours)
     return promised(budget, spent(made, dp.delta, dp.unit, neighbours), adversary, scope)
+
+
+def _promised(plan: Plan) -> DP:
+    dp = plan.method.dp
+    if dp is None:
+        raise ProtocolError("The plan promises nothing.")
+    return dp
 
 
 def rows_plan(cipher: Cipher, batch: OneBatch, n_rows: int, n_scores: int, groups: int) -> RowsPlan:
@@ -68,7 +84,7 @@ def rows_plan(cipher: Cipher, batch: OneBatch, n_rows: int, n_scores: int, group
         positive=(False, True) * n_scores,
         groups=groups,
         columns=batch.n_columns,
-        run_sums=groups * 2 * n_scores,
+        run_sums=REPEATS * groups * 2 * n_scores,
         summand=batch.most_noise,
         by_holder=True,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import encode
-from hedgerow.errors import ProtocolError
+from hedgerow.errors import PrivacyError, ProtocolError
 from hedgerow.privacy.shapes import Nodes, RowsPlan, Selection
 from hedgerow.protocols.session.noised_releases import Noise
 from hedgerow.protocols.session.stores import OwnCuts
@@ -75,8 +75,10 @@ class BatchRows:
         return rows_plan(table.cipher, self.batch, table.n_own, n_scores, int(bins_of(table.grid).sum()))
 
     def _count(self, plan: RowsPlan) -> None:
-        """So much has room in them, whatever was sealed; more than the policy gives away is refused."""
+        """What is given; more than the run was laid out for, or more bits than the policy gives away, is refused."""
         self.run.given.sums += plan.groups * len(plan.bounds)
+        if self.run.given.sums > plan.run_sums:
+            raise PrivacyError("The active party asks for more sums than the run was to open; this party stops.")
         self.run.count_bits(self.run.table.cipher.room(plan, plan.groups))
 
     def _keep(self, request: m.AskBatch) -> None:

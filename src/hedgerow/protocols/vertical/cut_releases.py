@@ -4,23 +4,22 @@ Cut points of its own columns from noised counts, where a model or these columns
 sums of a run that protects them.
 """
 
-from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import PolicyError
+from hedgerow.model.noised_terms import all_released
 from hedgerow.model.prepare import n_categories
-from hedgerow.privacy.accountant import spent
-from hedgerow.privacy.ledger import Budget
 from hedgerow.privacy.noised_words import NoisedWords
 from hedgerow.protocols.session.noised_releases import Noise, noise_by, releases_of
 from hedgerow.protocols.session.owner import Owner
-from hedgerow.protocols.vertical.batch import batch_of, releases_of_batch
+from hedgerow.protocols.vertical.batch import batch_of, budget_of, releases_of_batch
 from hedgerow.protocols.vertical.private_cuts import (
     NoisedCounts,
+    cuts_for,
+    each_once,
     has_private_columns,
     has_private_model,
     private_grid,
-    releases_for,
     sums_of,
 )
 from hedgerow.trees.bins import Grid
@@ -41,8 +40,9 @@ class CutReleases:
             return self._batch_grid(table, threads)
         if not has_private_model(self.plan):
             return shared
-        self._noised = self._noised or releases_of(self.owner, self.plan, releases_for(self.plan, table))
-        return private_grid(self.plan, table, noise_by(self._noised), threads)
+        cuts, counted = cuts_for(self.plan, table), each_once(self.plan, table)
+        self._noised = self._noised or releases_of(self.owner, self.plan, all_released(cuts.opening.planned))
+        return private_grid(self.plan, counted, cuts, noise_by(self._noised), threads)
 
     def batch(self, table: Table) -> OneBatch | None:
         """Of a run that protects these columns, what is released of them."""
@@ -53,9 +53,7 @@ class CutReleases:
     def noise(self, batch: OneBatch) -> Noise:
         """What adds noise to own sums: counted in this party's ledger, which has room for these releases only."""
         if self._noised is None:
-            dp, planned = self.plan.vertical.dp, releases_of_batch(batch)
-            delta = dp.delta if dp is not None else 0.0
-            budget = Budget(spent(planned, delta).epsilon, delta, dp.unit if dp else "", words_of(self.plan)[0])
+            planned, budget = releases_of_batch(batch), budget_of(self.plan, batch)
             self._noised = releases_of(self.owner, self.plan, planned, budget=budget)
         return noise_by(self._noised)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.grow import joined_cuts
-from hedgerow.trees.noised.forests import LEAST_COVER, column_cuts, one_column
+from hedgerow.trees.noised.forests import LEAST_COVER, halves_of, one_column
 from hedgerow.trees.noised.one_batch_rule import OneBatch
 from hedgerow.trees.noised.rule import GRADIENT_UNITS
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes
@@ -56,7 +56,7 @@ def column_trees(grid: Grid, columns: range, batch: Batch, n_columns: int) -> Fo
         for score in range(gradients.shape[1]):
             g, h = gradients[:, score], hessians[:, score]
             values = (high - low) * n_columns**STEP * _values(grid, column, g, h, batch.rule)
-            trees.append(one_column(grid, column, values, np.maximum(h, LEAST_COVER)))
+            trees.append(one_column(grid, column, values[None], np.maximum(h, LEAST_COVER)))
     return join(trees)
 
 
@@ -81,16 +81,16 @@ def own_cuts(grid: Grid, first: int, n_scores: int) -> tuple[Cuts, I64]:
     """
     cuts, after = list[Cuts](), list[I64]()
     for column in range(grid.n_columns):
-        cut, child, bin_, missing_left, sets = column_cuts(grid, column)
-        number = np.full(int(child.max()) + 2, -1)
-        number[cut] = np.arange(len(cut))
-        above = np.full(len(number), -1)
-        above[child], above[child + 1] = 2 * number[cut], 2 * number[cut] + 1
+        children, places, _ = halves_of(grid, column)
+        cut = np.flatnonzero(children >= 0)
+        child = children[cut].astype(np.int64)
+        bin_ = np.where(grid.categorical[column], -1, places.bin).astype(np.int32)  # of categories only the set tells
+        above = np.full(len(children), -1)
+        above[child], above[child + 1] = 2 * np.arange(len(cut)), 2 * np.arange(len(cut)) + 1
         for score in range(n_scores):
             tree = np.full(len(cut), first + column * n_scores + score)
             before = sum(len(one.child) for one in cuts)
             nodes = Nodes(tree.astype(np.int64), cut.astype(np.int64))
-            columns = np.full(len(cut), column, np.int32)
-            cuts.append(Cuts(nodes, child.astype(np.int64), columns, bin_, missing_left, sets))
+            cuts.append(Cuts(nodes, child, places.column, bin_, places.missing_left, places.left_bins))
             after.append(np.where(above[cut] >= 0, above[cut] + 2 * before, -1))
     return joined_cuts([NO_CUTS, *cuts]), np.concatenate([np.empty(0, np.int64), *after]).astype(np.int64)
