@@ -13,6 +13,8 @@ RELEASE_BIN := $(VENV)/release/bin
 RELEASE := $(VENV)/release/.tools
 # What matplotlib caches stays in the clone.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
+# Tests and demonstrations start many processes: what one of them compiled is there for the next.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help build demo check test bench bars campaign docs wheel clean
 
@@ -55,7 +57,7 @@ check: build  ## Lint, types, floors, stubs.
 
 test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
-	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist loadfile
+	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist worksteal
 
 bench: build  ## Measure what docs/results lacks and write its pages, under two hours; QUICK=1 writes small ones to results-quick.
 	$(BIN)/python -m benchmarks results $(if $(QUICK),--quick)

@@ -2,12 +2,13 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from asked import Prediction
-from federated import SMALL, TINY, Federation, labels, params_of, two_class, values, vertical
+from federated import SMALL, TINY, Federation, identity, labels, params_of, two_class, values, vertical
 from federated import scattered as scattered_tables
 from hedgerow import DP
 from hedgerow.agreement.options import Paillier
@@ -36,6 +37,7 @@ RUNS = {
     "continuing": {"on_loss": "continue"},
     "encrypted": {"protection": "lattice", "opener": "party2"},
     "vertical": VERTICAL,
+    "probed": {**VERTICAL, "protection": "lattice", "params": TINY, "probed": True},
     "predict": {"method": "predict"},
     "one batch": {**VERTICAL, "levels": "AAA", "dp": DP(5, protects="passive"), "align": "given"},
     "private names": {"column_names": "private"},
@@ -93,6 +95,12 @@ def recorded():
         yield calls
 
 
+@cache
+def run_of(name: str) -> Crossed:
+    """What crossed in the run of this name, for all tests that only look at it."""
+    return run(**(RUNS | MORE)[name])
+
+
 def run(**plan) -> Crossed:
     """What crossed in a run of such a plan."""
     plan, method = dict(plan), plan.get("method")
@@ -104,6 +112,8 @@ def run(**plan) -> Crossed:
         return _sealed_shared()
     if method == "linked":
         return _linked(plan.get("private", True))
+    if plan.pop("probed", False):
+        return _probed(**plan)
     if method == "vertical":
         fed = _by_columns(**plan)
     elif method == "hybrid":
@@ -114,6 +124,15 @@ def run(**plan) -> Crossed:
         fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
     with recorded() as calls:
         model = fed.model()
+    return Crossed(calls, fed.plan, model, fed.heard)
+
+
+def _probed(**plan) -> Crossed:
+    """As between real parties, the link is measured first."""
+    fed = _by_columns(coordinator=identity("driver").fingerprint, **plan)
+    with recorded() as calls:
+        fed.measure()
+        model = fed.model(identity=identity("driver"))
     return Crossed(calls, fed.plan, model, fed.heard)
 
 

@@ -372,6 +372,12 @@ def test_the_module_is_a_command_and_is_quiet_without_a_terminal(here: Path) -> 
     ]
 
 
+def test_a_command_starts_without_what_takes_long_to_load() -> None:
+    slow = {"scipy", "sklearn", "pyarrow", "matplotlib", "grpc"}
+    code = f"import sys, hedgerow.cli; print(*sorted({slow} & {{*sys.modules}}))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_a_reader_that_goes_away_is_no_error_on_the_screen(here: Path, run: Run) -> None:
     run(*LEARN)
     write(here / "many.csv", rows(80, 2) * 600)

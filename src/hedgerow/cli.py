@@ -6,6 +6,7 @@ went away.
 """
 
 import contextlib
+import gc
 import os
 import sys
 import traceback
@@ -111,4 +112,5 @@ def _options(version: Version = False, traceback: Traceback = False) -> None:  #
 
 def main() -> None:
     """Run the command line."""
+    gc.freeze()  # nothing that was loaded is garbage; else Python looks through all of it again as it ends
     app(prog_name="hedgerow")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from benchmarks.rows import AtLeast, NotBelowPeer, RatioAtMost, Row, all_ok
 
+from benchmarks import __main__ as command
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -58,11 +60,21 @@ def test_a_row_survives_a_file():
 
 
 @pytest.mark.parametrize("wrong", [["nonsense"], ["pooled", "--sets", "nonsense"], ["pooled", "--bins", "0"], []])
-def test_wrong_usage_ends_with_2_and_one_sentence(wrong):
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", *wrong], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+def test_wrong_usage_ends_with_2_and_one_sentence(wrong, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *wrong])
+    with pytest.raises(SystemExit, match="2"):
+        command.main()
+    is_one_sentence(*capsys.readouterr())
+
+
+def test_wrong_usage_of_a_process_ends_with_2_and_one_sentence():
+    words = [sys.executable, "-m", "benchmarks", "nonsense"]
+    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.endswith(".\n")
+    is_one_sentence(done.stdout, done.stderr)
+
+
+def is_one_sentence(out, told):
+    assert out == ""
+    assert told.count("\n") == 1
+    assert told.endswith(".\n")

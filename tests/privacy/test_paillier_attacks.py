@@ -27,13 +27,21 @@ def own():
     return Paillier(2048).new_key(2)
 
 
-@pytest.fixture(params=["fresh powers", "table"])
-def public(own, request, monkeypatch):
-    """Both ways in which returns are hidden."""
+@pytest.fixture(scope="module")
+def with_table(own):
+    """An answering side whose returns are hidden by a table, which takes long to make."""
     found = Paillier(2048).read_public_key(own.public.encode(), 2)
-    if request.param == "table":
-        monkeypatch.setattr(paillier_public, "FEW", 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paillier_public, "FEW", 0)
+        answer(found, found.read_rows(own.seal_rows(np.zeros((ROWS, 1), np.int64), PLAN).encode(), PLAN), TAKEN)
+    assert found._hide_table is not None
     return found
+
+
+@pytest.fixture(params=["fresh powers", "table"])
+def public(own, with_table, request):
+    """Both ways in which returns are hidden."""
+    return with_table if request.param == "table" else Paillier(2048).read_public_key(own.public.encode(), 2)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hedgerow.trees.noised.greedy_rule import Chosen
 from injected_noise import note
 from noised import Deadly, Killed, OnDisk
 
-GREEDY = DP(30, method="greedy")
+GREEDY = DP(2, method="greedy")
 
 
 @pytest.fixture

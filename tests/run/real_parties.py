@@ -108,7 +108,7 @@ class InThread(threading.Thread):
         except (HedgerowError, KeyboardInterrupt) as error:
             self.result = error
 
-    def ended(self, seconds: float = 30.0) -> object:
+    def ended(self, seconds: float = 120.0) -> object:
         self.join(seconds)
         assert not self.is_alive(), "it did not end"
         return self.result
@@ -122,7 +122,7 @@ class Process:
         with out.open("ab") as file:
             self._process = subprocess.Popen([sys.executable, "-m", "hedgerow", *words], stdout=file, stderr=file)
 
-    def wait_for(self, text: str, seconds: float = 40.0) -> None:
+    def wait_for(self, text: str, seconds: float = 120.0) -> None:
         end = time.monotonic() + seconds
         while text not in self.said:
             assert time.monotonic() < end, f"no {text!r} in:\n{self.said}"
@@ -141,7 +141,7 @@ class Process:
     def interrupt(self) -> None:
         os.kill(self._process.pid, signal.SIGINT)
 
-    def ended(self, seconds: float = 40.0) -> int:
+    def ended(self, seconds: float = 120.0) -> int:
         return self._process.wait(seconds)
 
     def close(self) -> None:

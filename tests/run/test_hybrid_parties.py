@@ -172,9 +172,9 @@ def scored_under_the_seal(world, start, whole, folder):
 def test_a_bank_that_is_killed_and_started_again_finds_its_linked_rows_and_the_model_is_the_same(
     tmp_path, certificates, start
 ):
-    world = Payments(tmp_path, certificates, trees=30)
+    world = Payments(tmp_path, certificates, trees=20)
     driver, banks = start(world.drive(), "network"), {bank: start(world.join(bank), bank) for bank in BANKS}
-    driver.wait_for("tree 5/30")
+    driver.wait_for("tree 5/20")
     banks["bank2"].kill()
     again = start(world.join("bank2"), "bank2 again")
     finished(driver, banks["bank1"], banks["bank3"], again)
@@ -186,14 +186,14 @@ def test_a_bank_that_is_killed_and_started_again_finds_its_linked_rows_and_the_m
 def test_three_of_four_banks_that_share_columns_and_then_the_network_are_killed_and_the_model_is_the_same(
     tmp_path, certificates, start
 ):
-    world = Payments(tmp_path, certificates, 30, FIVE, SHARED)
+    world = Payments(tmp_path, certificates, 20, FIVE, SHARED)
     driver, banks = start(world.drive(), "network"), {bank: start(world.join(bank), bank) for bank in FIVE[1:]}
-    driver.wait_for("tree 3/30")
+    driver.wait_for("tree 3/20")
     for bank in ("bank1", "bank2", "bank4"):
         banks[bank].kill()
     for bank in ("bank1", "bank2", "bank4"):
         banks[bank] = start(world.join(bank), f"{bank} again")
-    driver.wait_for("tree 15/30")
+    driver.wait_for("tree 10/20")
     driver.kill()
     again = start(world.drive("--resume"), "network again")
     finished(again, *banks.values())
@@ -228,9 +228,9 @@ def told(world, name, kept):
 
 
 def test_without_shared_columns_a_run_goes_on_without_three_banks_that_are_killed(tmp_path, certificates, start):
-    world = Payments(tmp_path, certificates, 30, FIVE, APART)
+    world = Payments(tmp_path, certificates, 20, FIVE, APART)
     driver, banks = start(world.drive(), "network"), {bank: start(world.join(bank), bank) for bank in FIVE[1:]}
-    driver.wait_for("tree 5/30")
+    driver.wait_for("tree 5/20")
     killed = ("bank1", "bank2", "bank4")
     for bank in killed:
         banks[bank].kill()
@@ -241,11 +241,11 @@ def test_without_shared_columns_a_run_goes_on_without_three_banks_that_are_kille
     )
     lost = {name: loss["round"] for loss in kept["losses"] for name in loss["parties"]}
     assert set(lost) == set(killed)
-    assert model.forest.n_trees == 30
+    assert model.forest.n_trees == 20
     first = {name: 2 + 2 * place for place, name in enumerate(FIVE[1:])}
     for name, round_ in lost.items():
-        assert 5 <= round_ < 30
-        columns = model.forest.part(round_, 30).columns
+        assert 5 <= round_ < 20
+        columns = model.forest.part(round_, 20).columns
         assert not np.isin(columns, [first[name], first[name] + 1]).any()
     expected = world.simulated()
     assert model.forest.first(min(lost.values())).columns.tolist() == (

@@ -11,18 +11,14 @@ from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.protocols import party as party_side
 from hedgerow.protocols.columns import own_facts
-from runs import RUNS, run
+from runs import RUNS, run_of
 
 DECLARED = {(line.message, line.field): line for line in m.disclosures()}
 
 
-def heard_in(**plan):
-    return run(**plan).heard
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_every_field_that_crosses_is_declared(name):
-    for one in heard_in(**RUNS[name]):
+    for one in run_of(name).heard:
         fields = type(one.message).__struct_fields__
         assert (one.sender == "driver") == isinstance(one.message, m.Request)
         for field in fields:
@@ -31,13 +27,13 @@ def test_every_field_that_crosses_is_declared(name):
 
 
 def test_every_message_that_is_declared_crosses_in_some_run():
-    crossed = {one.kind for plan in RUNS.values() for one in heard_in(**plan)}
+    crossed = {one.kind for name in RUNS for one in run_of(name).heard}
     assert crossed == {kind.__name__ for kind in (*m.REQUESTS, *m.ANSWERS)}
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_says_so(name):
-    crossed = {one.kind for one in heard_in(**RUNS[name])}
+    crossed = {one.kind for one in run_of(name).heard}
     expected = {
         "plain": {"PlainSums"},
         "shared, unencrypted": {"PlainSums"},
@@ -51,7 +47,7 @@ def test_plain_sums_quantiles_whole_trees_and_counts_cross_only_where_the_plan_s
 
 def test_every_party_hears_the_same():
     by_party: dict[str, list[bytes]] = {}
-    for one in heard_in():
+    for one in run_of("masked").heard:
         if one.sender == "driver":
             by_party.setdefault(one.receiver, []).append(one.frame)
     assert len(by_party) == 5

@@ -17,7 +17,7 @@ from hedgerow.model import file
 from hedgerow.model import part as parts
 from hedgerow.privacy.intersection import PROOF_BYTES
 from hedgerow.protocols.session.participants import asked
-from runs import MORE, RUNS, run
+from runs import MORE, RUNS, run_of
 
 ALL = RUNS | MORE
 MOST = 1 << 30
@@ -40,7 +40,7 @@ class Transcript:
         ]
         self.frames = [frames for frames, _ in crossed.calls]
         self.kinds = [type(next(iter(requests.values()))) for requests, _ in self.calls]
-        self.everyone = set(self.calls[0][0])
+        self.everyone = max((set(requests) for requests, _ in self.calls), key=len)
         described = {
             name: answer
             for _, answers in self.calls
@@ -52,6 +52,11 @@ class Transcript:
             if self.plan.groups
             else {name for name, own in described.items() if (own.n_values + own.has_missing > 1).any()}
         )
+
+    def alone_first(self, kind):
+        """Whether a request went to each party by itself, and then to all."""
+        asked_of = {frozenset(requests) for (requests, _), k in zip(self.calls, self.kinds, strict=True) if k is kind}
+        return asked_of == {frozenset([name]) for name in self.everyone} | {frozenset(self.everyone)}
 
     @property
     def owners(self):
@@ -68,7 +73,7 @@ class Transcript:
 
 @cache
 def transcript(name):
-    return Transcript(run(**ALL[name]))
+    return Transcript(run_of(name))
 
 
 def together(seen, number):
@@ -108,6 +113,7 @@ def wrong_receivers(seen, number, to):
         m.OPENER: {seen.plan.opener},
         m.EVERY_SPLITTABLE: seen.splittable,
         m.EACH_SPLITTABLE: seen.splittable,
+        m.EACH_ALONE: names if seen.alone_first(type(request)) else None,
     }
     if to in expected:
         return "" if names == expected[to] else "other receivers"
@@ -286,7 +292,7 @@ def test_no_party_is_given_anothers_answer_but_where_it_is_declared():
 
 def test_an_answer_that_is_passed_on_is_recognised():
     """The sabotage: a driver that tells one party another's masked sums."""
-    seen = Transcript(run(**RUNS["masked"]))
+    seen = Transcript(run_of("masked"))
     sums = [(name, one) for _, answers in seen.calls for name, one in answers.items() if isinstance(one, m.MaskedSums)]
     name, answer = next((name, one) for name, one in sums if len(one.masked_words) > 8)
     other, leak = min(seen.everyone - {name}), m.Farewell(answer.masked_words.tobytes())

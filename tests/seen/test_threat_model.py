@@ -12,10 +12,10 @@ from hedgerow.protocols.align.lists import MOST_NAMES
 from hedgerow.protocols.session.journal import MOST_TIMES
 from hedgerow.protocols.session.owner_ledger import MOST_WRONG
 from hedgerow.transports.grpc.connections import HANDSHAKE_SECONDS, OWN_FILES
-from runs import MORE, RUNS, run
+from runs import run_of
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs/threat-model.md").read_text()
-JOINING = {m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell}
+JOINING = {m.Probe, m.Echo, m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell}
 ALIGNED = "alignment of rows"
 ROWS = {
     "horizontal, masked": ["masked", "unfollowed", "sampled", "continuing"],
@@ -57,7 +57,7 @@ def table():
 
 
 def crossed(name):
-    kinds = {type(one.message) for one in run(**(RUNS | MORE)[name]).heard}
+    kinds = {type(one.message) for one in run_of(name).heard}
     return {kind.__name__ for kind in kinds - JOINING}
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hedgerow import _native
+from hedgerow.data.sparse import is_sparse, one_below_another
 from hedgerow.data.table import LARGEST, Column, Table
 from hedgerow.errors import DataError, Keyword, ParameterError, Sentence
 
@@ -119,7 +119,7 @@ def pooled(parties: Mapping[str, Table]) -> Table:
     columns = _joined_columns(parties)
     tables = [table.aligned(columns) for table in parties.values()]
     parts: list[Any] = [table.values for table in tables]
-    values = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    values = one_below_another(parts) if is_sparse(parts[0]) else np.concatenate(parts)
     beside: dict[str, Any] = {what: _joined(parties, what) for what in ("labels", "weights", "ids")}
     table = Table(columns, values, tables[0].absent, **beside)
     if table.ids is None or table.ids.dtype.kind != "i":
@@ -282,11 +282,11 @@ def _check_joinable(parties: Mapping[str, Table]) -> None:
             raise DataError(
                 f"Only one of parties {first!r} and {name!r} has column {odd!r}; give all parties the same columns."
             )
-        if sparse.issparse(table.values) != sparse.issparse(one.values):
+        if is_sparse(table.values) != is_sparse(one.values):
             raise DataError(
                 f"Of parties {first!r} and {name!r} one has a sparse table and one a dense; make all tables alike."
             )
-        if sparse.issparse(one.values) and np.isnan(table.absent) != np.isnan(one.absent):
+        if is_sparse(one.values) and np.isnan(table.absent) != np.isnan(one.absent):
             raise DataError(
                 f"What a sparse table does not store is zero at one of parties {first!r} and {name!r} and missing "
                 "at the other; give both the same absent=."

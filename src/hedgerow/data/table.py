@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hedgerow.data.cells import (
     EXACT,
@@ -30,10 +29,12 @@ from hedgerow.data.cells import (
 from hedgerow.data.frames import to_pandas
 from hedgerow.data.names import Frame, automatic_names, column_names, frame_of, positions, taken
 from hedgerow.data.side_columns import as_ids, as_labels, as_weights
+from hedgerow.data.sparse import by_rows, is_sparse, side_by_side
 from hedgerow.errors import DataError, Keyword, MissingExtra, ParameterError, Sentence
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy import sparse
 
 Values: TypeAlias = "NDArray[np.float32] | sparse.csr_array[Any]"
 Categories: TypeAlias = dict[int, tuple[str, ...]]
@@ -140,7 +141,7 @@ class Table:
             index = index.astype(np.intp)
         values: Any = self.values[index]
         labels, weights, ids = (None if part is None else part[index] for part in (self.labels, self.weights, self.ids))
-        values = values if sparse.issparse(values) else np.ascontiguousarray(values)
+        values = values if is_sparse(values) else np.ascontiguousarray(values)
         return replace(self, values=values, labels=labels, weights=weights, ids=ids)
 
     def row_keys(self) -> NDArray[np.uint64]:
@@ -188,14 +189,14 @@ class Table:
         if isinstance(values, np.ndarray):
             values = np.ascontiguousarray(np.hstack([values, empty]))
         else:
-            values = sparse.csr_array(sparse.hstack([values, sparse.csr_array(empty)]))
+            values = side_by_side([values, by_rows(empty)])
             values.sort_indices()
         return replace(self, columns=(*self.columns, *columns), values=values)
 
     def _spans(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
         """Each column's lowest and highest value and how many rows have one, zeros that are not stored included."""
         low, high, present = _ranges(self.values)
-        if sparse.issparse(self.values) and self.absent == 0.0:
+        if is_sparse(self.values) and self.absent == 0.0:
             gaps = present < self.n_rows
             low, high = np.where(gaps, np.fmin(low, 0), low), np.where(gaps, np.fmax(high, 0), high)
             present = np.full_like(present, self.n_rows)
@@ -266,7 +267,7 @@ def build_table(
 
 def _features(X: Any, frame: Frame | None, names: Any, categorical: Any, absent: str, place: Place) -> Table:
     if frame is None:
-        X = X if sparse.issparse(X) else as_array(X)
+        X = X if is_sparse(X) else as_array(X)
         _check_array(X)
     shape = X.shape if frame is None else (len(X), len(frame.features))
     check_shape(*shape)
@@ -275,7 +276,7 @@ def _features(X: Any, frame: Frame | None, names: Any, categorical: Any, absent:
     values: Values
     if frame is not None:
         values, categories = _by_column([frame.columns[name] for name in frame.features], columns, chosen, place)
-    elif sparse.issparse(X):
+    elif is_sparse(X):
         values, categories = _sparse(X, columns, chosen, place)
     else:
         values, categories = _dense(X, columns, chosen, place)
@@ -371,7 +372,7 @@ def _by_column(
 
 
 def _sparse(X: Any, names: Sequence[str], chosen: set[int], place: Place) -> tuple[Values, Categories]:
-    given: Any = sparse.csr_array(X)
+    given = by_rows(X)
     if not given.has_canonical_format:
         given = given.copy()
         given.sum_duplicates()
@@ -387,11 +388,11 @@ def _sparse(X: Any, names: Sequence[str], chosen: set[int], place: Place) -> tup
     for j in chosen:
         at = np.flatnonzero(given.indices == j)
         data[at], categories[j] = coded(given.data[at])
-    return sparse.csr_array((data, given.indices, given.indptr), shape=given.shape), categories
+    return by_rows((data, given.indices, given.indptr), given.shape), categories
 
 
 def _check_absent(values: Values, absent: float, column: Column) -> None:
-    if sparse.issparse(values) and absent == 0.0 and column.kind == "categorical":
+    if is_sparse(values) and absent == 0.0 and column.kind == "categorical":
         raise DataError(
             f"Column {column.name!r} is categorical in a sparse table whose absent entries are zero; "
             "make the table dense, or say absent='missing'."
@@ -419,7 +420,7 @@ def _columns_of(values: Values, order: list[int]) -> Values:
     if not isinstance(values, np.ndarray):
         chosen: Any = values[:, order]
         chosen.sort_indices()
-        return sparse.csr_array(chosen)
+        return by_rows(chosen)
     return np.take(values, order, axis=1)
 
 

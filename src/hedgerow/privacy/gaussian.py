@@ -10,8 +10,6 @@ mu = D / sigma, and any number of such releases is again, with the root of the s
 import math
 from collections.abc import Callable
 
-from scipy.special import log_ndtr, ndtr
-
 from hedgerow.errors import ParameterError
 
 LEAST_DELTA = 1e-15
@@ -38,6 +36,8 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 def delta_of(epsilon: float, mu: float) -> float:
     """The least delta of this mu at this epsilon."""
+    from scipy.special import log_ndtr, ndtr  # takes long to load, and few commands come here
+
     near, far = -epsilon / mu + mu / 2, -epsilon / mu - mu / 2
     ratio = epsilon + float(log_ndtr(far)) - float(log_ndtr(near))
     return float(ndtr(near)) * -math.expm1(min(ratio, 0.0))

@@ -6,15 +6,18 @@ counts alone; `cut_search` finds the same cuts in a federation.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hedgerow import _native
 from hedgerow.errors import DataError
 
-Values = NDArray[np.float32] | sparse.csr_array
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Values: TypeAlias = "NDArray[np.float32] | sparse.csr_array"
 MOST_BINS = 255
 SAMPLED_ROWS = 500
 SPARSE_BELOW = 0.35
@@ -191,7 +194,7 @@ class SparseRows:
     data: NDArray[np.float32]
 
     @classmethod
-    def of(cls, values: sparse.csr_array) -> "SparseRows":
+    def of(cls, values: "sparse.csr_array") -> "SparseRows":
         """The same table; copied only where a type differs."""
         return cls(values.indptr.astype(np.int64, copy=False), values.indices.astype(np.int32, copy=False), values.data)
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from hedgerow.data import sparse
 from hedgerow.data.builtin import BUILTIN
 from hedgerow.data.names import some
 from hedgerow.data.table import Table
@@ -92,8 +92,8 @@ def side_by_side(tables: Mapping[str, Table], active: str) -> Table:
     every = list(tables.values())
     own = tables[active]
     parts: list[Any] = [table.values for table in every]
-    sparse_alike = all(sparse.issparse(t.values) and (t.absent == 0) == (own.absent == 0) for t in every)
-    values: Any = sparse.csr_array(sparse.hstack(parts)) if sparse_alike else np.hstack(list(map(dense, every)))
+    sparse_alike = all(sparse.is_sparse(t.values) and (t.absent == 0) == (own.absent == 0) for t in every)
+    values: Any = sparse.side_by_side(parts) if sparse_alike else np.hstack(list(map(dense, every)))
     columns = tuple(column for table in every for column in table.columns)
     return Table(columns, values, own.absent, own.labels, own.weights, own.ids)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from hedgerow import _native
 from hedgerow.errors import DataError, ProtocolError
@@ -222,4 +221,6 @@ def _limited(values: Values, absent: float, most: int) -> Values:
     beyond = so_far - before[row] > most
     if not beyond.any():
         return values
+    from scipy import sparse
+
     return sparse.csr_array((np.where(beyond, np.float32(0), values.data), values.indices, values.indptr), values.shape)
