@@ -720,7 +720,7 @@ class AskDrawnSides(Request, frozen=True, tag=85):
 
 
 @message(by=ACTIVE, to=EACH_PASSIVE)
-class AskBatch(Request, frozen=True, tag=95):
+class AskBatch(Request, frozen=True, tag=86):
     """Add up these sealed gradients in all bins of the own columns, with noise; asked once in a run."""
 
     scores: Annotated[int, clear("how many scores a row has: one, or one a class")]
@@ -730,7 +730,7 @@ class AskBatch(Request, frozen=True, tag=95):
 
 
 @message(by=PASSIVE, to=ACTIVE)
-class BatchSums(Answer, frozen=True, tag=95):
+class BatchSums(Answer, frozen=True, tag=86):
     """Sums that only the active party can open, each with the noise of the plan's promise."""
 
     sealed_sums: Annotated[bytes, sealed("sums of gradients per numbered column and bin, with noise")]
