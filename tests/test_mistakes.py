@@ -71,6 +71,10 @@ MISTAKES = [
     ("join good.toml --as x --data good.csv --cert a.pem --key a.key", "Cannot read the certificate a.pem"),
     ("certs issue pki a", "There is no folder pki; make a CA there with 'hedgerow certs ca pki'"),
     ("init folder --mode vertical --party a", "--active is missing"),
+    ("init folder --mode verticl", "The mode must be one of horizontal, vertical, hybrid; it is 'verticl'"),
+    ("init folder --from nowhere.conf", "Cannot read nowhere.conf"),
+    ("report good.csv", "is not a hedgerow model, or it is damaged"),
+    ("watch good.csv", "good.csv is a file; name the run's folder"),
     ("report nothing", "nothing"),
 ]
 
