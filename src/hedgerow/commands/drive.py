@@ -45,11 +45,10 @@ def drive(
     with resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
         options = Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
         driven = train(run, identity, options, None if data is None else Own(data, valid))
-    followed = driven.model.metric is not None and bool(driven.model.history)
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
-    if followed:
-        rows.append([str(driven.model.metric), f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
-    print_grid(["", "validation rows" if followed else ""], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
+    if driven.model.metric is not None and driven.model.history:
+        rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
+    print_grid(["", "validation rows" if len(rows) > 2 else "model"], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
     print_bytes(driven.bytes)
     typer.echo(f"folder: {place}")
     typer.echo(f"model: {place / MODEL}")
