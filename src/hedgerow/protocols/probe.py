@@ -3,10 +3,10 @@
     driver                                    party (one after the other)
     Probe(no bytes, 0 back)     ---------->   three times: the quickest round trip is the delay
                                 <----------   Echo(no bytes)
-    Probe(8 kB, 0 back) ...     ---------->   four times as many each time, until they take a tenth of a second
-                                <----------   Echo(no bytes)                                  or there are 512 kB
-    Probe(no bytes, 8 kB back)  ---------->   the same for the way back
-                                <----------   Echo(8 kB) ...
+    Probe(4 kB, 0 back) ...     ---------->   four times as many each time, until they take a tenth of a second
+                                <----------   Echo(no bytes)                                  or there are 256 kB
+    Probe(no bytes, 4 kB back)  ---------->   the same for the way back
+                                <----------   Echo(4 kB) ...
 
 Where there are several parties, all are then asked at once, so that what the driver's own line can carry to all of them
 together counts too. The largest size is asked for three times, and the quickest counts.
@@ -26,7 +26,7 @@ from hedgerow.corridor.wire import Corridor
 from hedgerow.errors import PolicyError, ProtocolError
 from hedgerow.protocols.session.group import ROOM, PartyGroup
 
-FIRST, MOST, GROWTH = 1 << 13, 1 << 19, 4
+FIRST, MOST, GROWTH = 1 << 12, 1 << 18, 4
 LONG = 0.1
 """Seconds that tell enough of a link."""
 TIMES, LEAST, SLOWER = 3, 1e-6, 0.75
