@@ -8,8 +8,9 @@
     Probe(no bytes, 4 kB back)  ---------->   the same for the way back
                                 <----------   Echo(4 kB) ...
 
-Where there are several parties, all are then asked at once, so that what the driver's own line can carry to all of them
-together counts too. The largest size is asked for three times, and the quickest counts.
+Where there are several parties, all are then asked at once, by the smallest size that one of them came to, so that what
+the driver's own line can carry to all of them together counts too. The last size is asked for three times, and the
+quickest counts.
 
 Sees in the clear.  Driver: how long bytes take. Party: when it is asked; nothing of the run has been said to it.
                     A driver that lies about what it measured changes what the run costs, never what it discloses.
@@ -48,7 +49,8 @@ def measured(corridor: Corridor, plan: Plan, deadline: float) -> tuple[LinkSpeed
     speeds = {name: link.speed() for name, link in alone.items()}
     if len(alone) > 1:
         every = _Link(PartyGroup(corridor, plan, plan.answering, deadline))
-        together = min(every.rate(MOST, back) for back in (False, True))
+        size = min(link.size for link in alone.values())
+        together = min(every.rate(size, back) for back in (False, True))
         if together < SLOWER * min(speeds.values()):  # than the slowest of them explains
             speeds = {name: min(speed, together) for name, speed in speeds.items()}
     return tuple(LinkSpeed.measured(name, speeds[name], link.delay) for name, link in alone.items())
@@ -58,7 +60,7 @@ class _Link:
     """The way to these parties, asked at once."""
 
     def __init__(self, group: PartyGroup) -> None:
-        self.group = group
+        self.group, self.size = group, MOST
         self.delay = min(self._seconds(0, back=False) for _ in range(TIMES))
 
     def speed(self) -> float:
@@ -74,6 +76,7 @@ class _Link:
         size = FIRST
         while size < MOST and self._seconds(size, back) - self.delay < LONG:
             size *= GROWTH
+        self.size = min(self.size, size)
         return self.rate(size, back)
 
     def _seconds(self, size: int, back: bool) -> float:
