@@ -46,6 +46,7 @@ from benchmarks import (
     sealed_warm,
     vertical_bins,
     vertical_labels,
+    vertical_link,
     vertical_size,
     vertical_tables,
     vertical_time,
@@ -139,7 +140,12 @@ BENCHMARKS = {
         ),
         **{
             name: Part("vertical", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
-            for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
+            for name, part in (
+                ("size", vertical_size),
+                ("labels", vertical_labels),
+                ("bins", vertical_bins),
+                ("link", vertical_link),
+            )
         },
         "many": many_parties_part("vertical"),
     },
@@ -225,7 +231,9 @@ def parser() -> Parser:
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
-    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS, *DP_SETS])
+    known |= dict.fromkeys(
+        [*vertical_link.SETS, *HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS, *DP_SETS]
+    )
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")

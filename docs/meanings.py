@@ -134,8 +134,8 @@ RUN_FILE = {
         "key_bits": "bits of Paillier keys",
         "opener": "horizontal with lattice or paillier: the party that decrypts the sums over all parties and chooses "
         "the splits",
-        "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised; without it bytes are "
-        "taken to cost nothing",
+        "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised. Without it real "
+        "parties' links are measured before the plan is signed, and in a simulation bytes are taken to cost nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
         "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id. Of a "
         "hybrid run, private by default: whether ids are linked without showing them, or (given) shown to each "
@@ -332,6 +332,10 @@ POLICY = {
     "most_bits": "capacity in bits of the sums that it gives in a vertical run, over all its processes; 100 "
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least this many bits",
+    "most_probe_bytes": "bytes that the driver may send and ask back to measure the link before the plan is signed, in "
+    "one process of this party; a measurement takes at most 3.5 million, and 3.1 million more beside other parties",
+    "least_link_mbit": "the slowest measured link, in Mbit/s, that a run may be laid out for: with fewer bytes each "
+    "party computes more; up to 500. A speed that the run file names itself is not bounded",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
     "most_predicted_rows": "rows that it may ask about with one model, over all predictions, sealed ones only where "
     "parties share columns or have subtrees of their own; counted in the owner's ledger, where asking about a row "

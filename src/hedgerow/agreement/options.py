@@ -122,6 +122,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
         return 1.0
 
     @property
+    def for_link(self) -> bool:
+        """Whether encryption is laid out for the speed of a link that is not named."""
+        return False
+
+    @property
     def goes_on(self) -> bool:
         """Whether the run goes on without a party that is lost."""
         return getattr(self, "on_loss", None) == "continue"
@@ -436,6 +441,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
     def draws_cuts(self) -> bool:
         """Where a promise is kept by that."""
         return self.dp is not None and way_of(self.dp) != "labels"
+
+    @property
+    def for_link(self) -> bool:
+        """Of lattice ciphertexts, where any are sent."""
+        return isinstance(self.privacy, Lattice) and self.privacy.link_mbit is None and not self.draws_cuts
 
     def scheduled(self, max_depth: int) -> "Vertical":
         """The same with a letter for each of so many levels, where a promise needs that."""
