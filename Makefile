@@ -16,7 +16,7 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # Tests and demonstrations start many processes: what one of them compiled is there for the next.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help build demo check test bench campaign docs wheel clean
+.PHONY: help build demo check test bench bars campaign docs wheel clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -43,7 +43,7 @@ $(BUILT): $(TOOLS) $(RUST)
 
 build: $(BUILT)  ## Create .venv, install the release build and the tools; quick when nothing changed.
 
-demo: build  ## Three organisations learn together on built-in data, as real processes; under a minute.
+demo: build  ## Three organisations learn together, as real processes, and a page of it; about a minute.
 	$(BIN)/python -m hedgerow.demo
 
 check: build  ## Lint, types, floors, stubs.
@@ -59,7 +59,10 @@ test: check  ## Checks, then every test.
 	cd native && cargo test --profile tests --locked --quiet
 	$(BIN)/python -m pytest --basetemp=$(VENV)/tmp -n 2 --dist worksteal
 
-bench: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
+bench: build  ## Measure what docs/results lacks and write its pages, under two hours; QUICK=1 writes small ones to results-quick.
+	$(BIN)/python -m benchmarks results $(if $(QUICK),--quick)
+
+bars: build  ## Compare with XGBoost and other ciphers; QUICK=1 takes minutes, OLD=path/to/python adds another version.
 	@ended=0; for name in pooled horizontal vertical hybrid sealed ciphers dp; do \
 		$(BIN)/python -m benchmarks $$name $(if $(QUICK),--quick) || ended=$$?; \
 	done; \

@@ -35,6 +35,7 @@ from benchmarks import (
     hybrid_size,
     hybrid_tables,
     hybrid_time,
+    many_parties,
     pooled,
     sealed_blur,
     sealed_link,
@@ -45,6 +46,7 @@ from benchmarks import (
     sealed_warm,
     vertical_bins,
     vertical_labels,
+    vertical_link,
     vertical_size,
     vertical_tables,
     vertical_time,
@@ -55,6 +57,7 @@ from benchmarks.horizontal_rows import print_sheets
 from benchmarks.horizontal_sets import SETS as HORIZONTAL_SETS
 from benchmarks.hybrid_sets import SETS as HYBRID_SETS
 from benchmarks.machine import describe_machine
+from benchmarks.results import command as results
 from benchmarks.rows import Row, all_ok, print_table
 from benchmarks.sealed_sets import EVERY as SEALED_SETS
 from benchmarks.seats import SEATS, can_sit
@@ -84,6 +87,12 @@ class Part:
     """Whether it trains, ours and the peer."""
 
 
+def many_parties_part(mode: str) -> Part:
+    """Table 8 of one mode."""
+    run, sets = many_parties.MODES[mode].run, HORIZONTAL_SETS
+    return Part(mode, run, many_parties.FULL, many_parties.QUICK, sets, print_sheets, learners=False)
+
+
 BENCHMARKS = {
     "pooled": {"all": Part("pooled: {ours} beside {peer}", pooled.run, pooled.FULL, pooled.QUICK, SETS)},
     "horizontal": {
@@ -110,6 +119,7 @@ BENCHMARKS = {
             HORIZONTAL_SETS,
             print_sheets,
         ),
+        "many": many_parties_part("horizontal"),
     },
     "vertical": {
         "tables": Part(
@@ -130,8 +140,14 @@ BENCHMARKS = {
         ),
         **{
             name: Part("vertical", part.run, part.FULL, part.QUICK, part.SETS, print_sheets, learners=False)
-            for name, part in (("size", vertical_size), ("labels", vertical_labels), ("bins", vertical_bins))
+            for name, part in (
+                ("size", vertical_size),
+                ("labels", vertical_labels),
+                ("bins", vertical_bins),
+                ("link", vertical_link),
+            )
         },
+        "many": many_parties_part("vertical"),
     },
     "hybrid": {
         **{
@@ -211,11 +227,13 @@ class Parser(argparse.ArgumentParser):
 def parser() -> Parser:
     """The options every benchmark takes."""
     options = Parser(prog="python -m benchmarks", description="Hedgerow beside its peers.")
-    options.add_argument("benchmark", help=", ".join(BENCHMARKS))
+    options.add_argument("benchmark", help=", ".join([*BENCHMARKS, "results (--help tells its own options)"]))
     options.add_argument("--quick", action="store_true", help="fewer and smaller sets, one pair of runs each")
     options.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     known = dict.fromkeys([*HORIZONTAL_SETS, *vertical_size.SIZES, *CIPHER_SHAPES, *SEALED_SETS])
-    known |= dict.fromkeys([*HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS, *DP_SETS])
+    known |= dict.fromkeys(
+        [*vertical_link.SETS, *HYBRID_SETS, *hybrid_size.SETS, *hybrid_meta.SETS, *dp_noise.SETS, *DP_SETS]
+    )
     options.add_argument("--sets", metavar="A,B", help=f"of: {', '.join(known)}")
     parted = [f"{name}: {', '.join(parts)}" for name, parts in BENCHMARKS.items() if len(parts) > 1]
     options.add_argument("--parts", metavar="A,B", help=f"of {'; of '.join(parted)}")
@@ -314,6 +332,8 @@ def warn_if_busy(rows: list[Row]) -> None:
 
 def main() -> int:
     """Runs what was asked for and says how it went."""
+    if sys.argv[1:2] == ["results"]:
+        return results.main(sys.argv[2:])
     options = parser()
     given = options.parse_args()
     jobs = asked(options, given)

@@ -14,15 +14,16 @@ from matplotlib.axes import Axes
 
 from benchmarks.hybrid_figures import BY_PARTIES, BY_SKEW
 from benchmarks.hybrid_sets import SETS
+from hedgerow.report.pictures.canvas import BLUE, GREEN, PINK, RED
 
 LINES = {
-    "shared": ("C0", "o", "shared (default)"),
-    "5+2": ("C1", "s", "HybridTree, 5+2"),
-    "whole trees": ("C3", "^", "whole trees"),
-    "pooled": ("0.3", "", "pooled"),
-    "alone": ("0.6", "", "alone"),
+    "shared": (BLUE, "o", "-", "shared (default)"),
+    "5+2": (RED, "s", "--", "HybridTree, 5+2"),
+    "whole trees": (PINK, "^", "-.", "whole trees"),
+    "pooled": ("0.3", "", "-", "pooled"),
+    "alone": ("0.6", "", ":", "alone"),
 }
-"""Colour, marker and words of each way."""
+"""Colour, marker, dashes and words of each way."""
 BAND = ("two-party least", "most")
 DOTS = 90
 
@@ -71,10 +72,10 @@ def _picture(sheets: list[tuple[list[Row], str, str, str]], path: Path) -> None:
 
 def _panel(ax: Axes, found: list[dict[str, Any]], key: str) -> None:
     x = [each[key] for each in found]
-    for way, (colour, marker, label) in LINES.items():
-        ax.plot(x, [each[way] for each in found], color=colour, marker=marker, ms=4, lw=1.4, label=label)
+    for way, (colour, marker, dashes, label) in LINES.items():
+        ax.plot(x, [each[way] for each in found], color=colour, marker=marker, ls=dashes, ms=4, lw=1.4, label=label)
     low, high = ([each[end] for each in found] for end in BAND)
-    ax.fill_between(x, low, high, color="C2", alpha=0.35, lw=0, label="two-party, least to most")
+    ax.fill_between(x, low, high, color=GREEN, alpha=0.3, lw=0, label="two-party, least to most")
     ax.set_xscale("log")
     ax.set_xticks(x, [f"{each:g}" for each in x])
     ax.minorticks_off()

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.horizontal_rows import Figure, Line
 from benchmarks.sealed_rows import A_ROW, SameDigits, WithinSteps
 from benchmarks.sealed_runs import Asked, Trained, auc_ks, dealt, first, recipe_of
-from benchmarks.sealed_sets import SETS
+from benchmarks.sealed_sets import SETS as SETS
 from benchmarks.sets import DataSet
 from benchmarks.settings import Request
 from hedgerow.data.table import Table

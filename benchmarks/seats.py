@@ -32,19 +32,23 @@ def hedgerow_learner(settings: Settings) -> Learner:
     )
 
 
-def xgboost_learner(settings: Settings) -> Learner:
-    """XGBoost's hist trees; it has no gradient bits."""
-    face: Callable[..., Learner] = import_module("xgboost").XGBClassifier
-    return face(
-        tree_method="hist",
-        n_estimators=settings.trees,
-        max_depth=settings.depth,
-        learning_rate=settings.learning_rate,
-        max_bin=settings.bins,
-        n_jobs=settings.threads,
-        reg_lambda=settings.reg_lambda,
-        min_child_weight=settings.min_child_weight,
-    )
+def xgboost_learner(settings: Settings, numbers: bool = False, **more: Any) -> Learner:
+    """XGBoost's hist trees, of classes or of numbers; it has no gradient bits."""
+    face: Callable[..., Learner] = getattr(import_module("xgboost"), "XGBRegressor" if numbers else "XGBClassifier")
+    return face(**_for_xgboost(settings) | more)
+
+
+def _for_xgboost(settings: Settings) -> dict[str, Any]:
+    return {
+        "tree_method": "hist",
+        "n_estimators": settings.trees,
+        "max_depth": settings.depth,
+        "learning_rate": settings.learning_rate,
+        "max_bin": settings.bins,
+        "n_jobs": settings.threads,
+        "reg_lambda": settings.reg_lambda,
+        "min_child_weight": settings.min_child_weight,
+    }
 
 
 SEATS: dict[str, Callable[[Settings], Learner]] = {"hedgerow": hedgerow_learner, "xgboost": xgboost_learner}

@@ -1,14 +1,13 @@
-"""FedTree's tables 1, 5 and 8 for vertical federations: scores of parties with columns, alone, and of whole trees."""
+"""FedTree's tables 1 and 5 for vertical federations: scores of parties with columns, alone, and of whole trees."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from benchmarks.horizontal_rows import Figure, Line, SameForest
 from benchmarks.horizontal_runs import Recipe, same
 from benchmarks.horizontal_sets import SETS
 from benchmarks.horizontal_tables import FEDTREE
-from benchmarks.measure import timed
 from benchmarks.rows import AtLeast, Bar
 from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
@@ -33,31 +32,28 @@ QUICK = ("breast", "abalone")
 PARTIES = 2
 DRAWS = {"mnist": 1}  # how many partitions; the others: 3
 PLAINLY = {"mnist"}  # without encryption in table 1, which is long enough
-MANY, FEW_TREES = (8, 16, 32), 3
 
 TABLE_1 = "table 1, 2 parties with unequal numbers of columns (Dirichlet .5)"
 TABLE_5 = "table 5, 2 parties whose columns differ"
-TABLE_8 = f"table 8, many parties, {FEW_TREES} trees"
 
 
 @dataclass(frozen=True)
 class Published:
-    """What the FedTree paper prints of one set: table 1, table 5 (feature), table 8 (seconds a tree)."""
+    """What the FedTree paper prints of one set: table 1, then table 5 (feature)."""
 
     pooled: float | None = None
     sealed: float | None = None
     alone: float | None = None
     whole: float | None = None
     noisy: float | None = None
-    seconds: dict[int, float] = field(default_factory=dict)
 
 
 PUBLISHED = {
-    "breast": Published(1.0, 1.0, 0.944, 0.988, 1.0, {8: 0.75}),
-    "a9a": Published(0.902, 0.902, 0.608, 0.573, 0.902, {8: 4.75, 16: 3.26, 32: 2.88}),
-    "cod-rna": Published(0.993, 0.993, 0.667, 0.754, 0.993, {8: 6.52}),
-    "mnist": Published(0.983, 0.983, 0.759, 0.822, 0.983, {8: 12.9, 16: 9.98, 32: 8.57}),
-    "abalone": Published(0.078, 0.078, 0.138, 0.266, 0.079, {8: 1.66}),
+    "breast": Published(1.0, 1.0, 0.944, 0.988, 1.0),
+    "a9a": Published(0.902, 0.902, 0.608, 0.573, 0.902),
+    "cod-rna": Published(0.993, 0.993, 0.667, 0.754, 0.993),
+    "mnist": Published(0.983, 0.983, 0.759, 0.822, 0.983),
+    "abalone": Published(0.078, 0.078, 0.138, 0.266, 0.079),
 }
 
 
@@ -90,9 +86,6 @@ def lines_of(data: DataSet, request: Request) -> Iterator[Line]:
     yield trial.by_quantity(1 if request.quick else DRAWS.get(data.name, 3))
     yield trial.by_skew("even")
     yield trial.by_skew("features")
-    for n in MANY:
-        if n <= table.n_columns:
-            yield trial.with_many(n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,16 +150,6 @@ class Trial:
         figures["theirs"] = self.said.noisy if skew == "features" else self.said.sealed
         name = f"{self.data.name}: {skew}"
         return Line(name, self.data.origin, ours, peer, SameForest(equal), sheet=TABLE_5, figures=figures)
-
-    def with_many(self, n: int) -> Line:
-        """Table 8: seconds a tree, all parties on this machine, under encryption; and the forest is the same."""
-        recipe = replace(self.recipe, params=replace(self.recipe.params, n_estimators=FEW_TREES))
-        parties = dealt(self.table, n)
-        seconds, federated = timed(lambda: recipe.federated(parties, self.federation))
-        equal, each = same(federated, recipe.pooled(self.ordered(parties))), seconds / FEW_TREES
-        figures: dict[str, Figure] = {"parties": n, "s/tree": each, "their s/tree": self.said.seconds.get(n)}
-        name = f"{self.data.name}: {n} parties"
-        return Line(name, self.data.origin, each, None, SameForest(equal), sheet=TABLE_8, figures=figures)
 
     def ordered(self, parties: Columns) -> Table:
         """The whole table with its columns in the order of the parties."""

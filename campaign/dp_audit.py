@@ -32,6 +32,7 @@ from hedgerow.trees.noised.fit import fit
 from hedgerow.trees.noised.fit_greedy import GreedyTask, fit_greedy
 from hedgerow.trees.noised.greedy_rule import Chosen, GreedySchedule
 from hedgerow.trees.noised.growing import Start
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import (
     GRADIENT_UNITS,
     ROW_UNITS,
@@ -108,9 +109,9 @@ class Noised:
         """Never asked: the one column has declared categories."""
         raise Wrong(f"{len(asked.column)} counts asked for")
 
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
+    def begin(self, grid: Grid, schedule: Schedule, trees: PublicTrees) -> None:
         """See `fit.Releases`."""
-        self.own.begin(grid, schedule, seed)
+        self.own.begin(grid, schedule, trees)
 
     def bin_counts(self) -> I64:
         """See `fit.Releases`."""
@@ -189,7 +190,7 @@ class UncountedTrees(PooledTrees):
     def begin_trees(self, start: Start, schedule: GreedySchedule) -> None:
         """See `PooledTrees`."""
         self.trees = schedule
-        self.own.begin(start.grid, schedule.before, 0)
+        self.own.begin(start.grid, schedule.before)
 
     def noised(self, planned: Planned, own_words: I64) -> I64:
         """Words with noise."""

@@ -134,8 +134,8 @@ RUN_FILE = {
         "key_bits": "bits of Paillier keys",
         "opener": "horizontal with lattice or paillier: the party that decrypts the sums over all parties and chooses "
         "the splits",
-        "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised; without it bytes are "
-        "taken to cost nothing",
+        "link_mbit": "speed of the network in Mbit/s, for which lattice encryption is optimised. Without it real "
+        "parties' links are measured before the plan is signed, and in a simulation bytes are taken to cost nothing",
         "align": "rows of a vertical run. given: the same everywhere, in the same order. private: those whose ids all "
         "parties have, found [without showing ids](../decisions/0013-alignment.md); needs [data] id. Of a "
         "hybrid run, private by default: whether ids are linked without showing them, or (given) shown to each "
@@ -163,8 +163,9 @@ RUN_FILE = {
         "depth_passive": "see depth_active",
         "epsilon": "asks for [differential privacy](../how-to/choose-epsilon.md): everything that is released of the "
         "rows has noise, and one epsilon holds for all of it, the model included; horizontal runs with masks. Of "
-        "vertical runs see protects",
-        "protects": "of a vertical run: [what is promised](../explanation/vertical-privacy.md). labels: to passive "
+        "vertical and hybrid runs see protects",
+        "protects": "of a vertical run (model also of a hybrid one): "
+        "[what is promised](../explanation/vertical-privacy.md). labels: to passive "
         "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party. rows is "
         "for horizontal runs; passive is refused, because sides of rows are told without noise",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
@@ -174,7 +175,7 @@ RUN_FILE = {
         "colluders": "parties that may pool what they know, also with the driver, without seeing less noise than "
         "promised; each adds a larger share of it",
         "rows_per_id": "the most rows of one person; above 1 the promise is about a person instead of a row, and each "
-        "owner's table must keep to it",
+        "owner's table must keep to it. In hybrid runs, rows of an id at the active party, which counts them",
         "label_range": "the least and the greatest label of a regression; labels beyond are cut to it",
         "max_nonzero": "the most columns that are not 0 in one row, by declaration; less noise where it is small",
         "classes": "all classes, declared because a rare one would tell of a single row; rows of others are left out "
@@ -331,6 +332,10 @@ POLICY = {
     "most_bits": "capacity in bits of the sums that it gives in a vertical run, over all its processes; 100 "
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least this many bits",
+    "most_probe_bytes": "bytes that the driver may send and ask back to measure the link before the plan is signed, in "
+    "one process of this party; a measurement takes at most 3.5 million, and 3.1 million more beside other parties",
+    "least_link_mbit": "the slowest measured link, in Mbit/s, that a run may be laid out for: with fewer bytes each "
+    "party computes more; up to 500. A speed that the run file names itself is not bounded",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",
     "most_predicted_rows": "rows that it may ask about with one model, over all predictions, sealed ones only where "
     "parties share columns or have subtrees of their own; counted in the owner's ledger, where asking about a row "

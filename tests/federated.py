@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from hedgerow.agreement.link_speeds import LinkSpeed
 from hedgerow.agreement.options import (
     Horizontal,
     Hybrid,
@@ -31,6 +32,7 @@ from hedgerow.model.model import classes_of
 from hedgerow.model.train import Task, train
 from hedgerow.protocols.driver import Driver, run
 from hedgerow.protocols.party import Owner, Party
+from hedgerow.protocols.probe import measured
 from hedgerow.protocols.session.owner import Active
 from hedgerow.transports.inproc import InProcess
 from hedgerow.trees.losses import Loss
@@ -145,14 +147,19 @@ class Federation:
         """The process of this party ends and another begins."""
         self.parties[name] = self.party(name)
 
-    def driver(self, **more) -> Driver:
-        def listen(*what) -> None:
-            self.heard.append(Heard(*what))
+    def _listen(self, *what) -> None:
+        self.heard.append(Heard(*what))
 
+    def measure(self) -> None:
+        """The link to every party is measured, and said to be one of 100 Mbit/s."""
+        speeds = measured(Corridor(self.transport, (self._listen,)), self.plan, 1.0)
+        self.plan = replace(self.plan, link_speeds=tuple(LinkSpeed(one.party, 100.0, 20) for one in speeds))
+
+    def driver(self, **more) -> Driver:
         more = {"deadline": 1.0, "patience": 0.1, **more}
         if active := self.plan.active:
             more.setdefault("own", Active(self.tables[active], self.valid.get(active)))
-        return Driver(self.plan, Corridor(more.pop("transport", self.transport), (listen,)), **more)
+        return Driver(self.plan, Corridor(more.pop("transport", self.transport), (self._listen,)), **more)
 
     def run(self, state=None, **more):
         """The model and the driver's last state."""

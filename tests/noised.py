@@ -75,8 +75,8 @@ class ExactReleases:
     def counts(self, asked):
         return self._with_noise(self.own.counts(asked))
 
-    def begin(self, grid, schedule, seed):
-        self.own.begin(grid, schedule, seed)
+    def begin(self, grid, schedule, trees):
+        self.own.begin(grid, schedule, trees)
 
     def bin_counts(self):
         return self._with_noise(self.own.bin_counts())

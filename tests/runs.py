@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from asked import Prediction
-from federated import SMALL, TINY, Federation, labels, params_of, two_class, values, vertical
+from federated import SMALL, TINY, Federation, identity, labels, params_of, two_class, values, vertical
 from federated import scattered as scattered_tables
 from hedgerow import DP
 from hedgerow.agreement.options import Paillier
@@ -37,6 +37,7 @@ RUNS = {
     "continuing": {"on_loss": "continue"},
     "encrypted": {"protection": "lattice", "opener": "party2"},
     "vertical": VERTICAL,
+    "probed": {**VERTICAL, "protection": "lattice", "params": TINY, "probed": True},
     "predict": {"method": "predict"},
     "private names": {"column_names": "private"},
     "told names": {**VERTICAL, "policy": replace(ALLOW_ALL, tell_columns="names")},
@@ -110,6 +111,8 @@ def run(**plan) -> Crossed:
         return _sealed_shared()
     if method == "linked":
         return _linked(plan.get("private", True))
+    if plan.pop("probed", False):
+        return _probed(**plan)
     if method == "vertical":
         fed = _by_columns(**plan)
     elif method == "hybrid":
@@ -120,6 +123,15 @@ def run(**plan) -> Crossed:
         fed = Federation(training, goal=Goal(follow=follow), valid=validation if follow else None, **plan)
     with recorded() as calls:
         model = fed.model()
+    return Crossed(calls, fed.plan, model, fed.heard)
+
+
+def _probed(**plan) -> Crossed:
+    """As between real parties, the link is measured first."""
+    fed = _by_columns(coordinator=identity("driver").fingerprint, **plan)
+    with recorded() as calls:
+        fed.measure()
+        model = fed.model(identity=identity("driver"))
     return Crossed(calls, fed.plan, model, fed.heard)
 
 

@@ -1,6 +1,7 @@
 """The command line, from the outside."""
 
 import csv
+import glob
 import json
 import os
 import re
@@ -425,24 +426,46 @@ def test_control_c_while_a_library_is_loaded_ends_with_the_same_code(here: Path)
     assert done.returncode == 130
 
 
-def test_the_demo_runs_three_organisations_as_processes_and_prints_one_table(here: Path) -> None:
-    command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
-    table = done.stdout[done.stdout.index("each has") : done.stdout.index("each has some of the pictures:")]
-    assert table.count("some of the pictures") == table.count("a part of each picture") == 3
-    assert done.stdout.count("the same forest, bit for bit.") == 2
-    assert done.stdout.count("Who saw what") == 2
-    assert (here / "shown" / "model.png").read_bytes().startswith(b"\x89PNG")
-    assert load_model(here / "shown" / "model.json").classes == ("even", "odd")
-    certificates = {file.read_bytes() for file in (here / "shown" / "columns").glob("*/own.pem")}
+def test_the_demo_runs_three_organisations_as_processes_and_ends_in_a_page(here: Path, run: Run) -> None:
+    command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown", "--only", "loans"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=400)
+    assert done.stdout.count("the same forest, bit for bit.") == 1
+    assert re.findall(r"^Loans: other columns +(\w+)", done.stdout, re.MULTILINE) == ["alone", "together", "pooled"]
+    certificates = {file.read_bytes() for file in (here / "shown" / "loans").glob("*/own.pem")}
     assert len(certificates) == 3
+    page = (here / "shown" / "report.html").read_text()
+    assert page.index('alt="Bars of the auc. Loans: other columns: alone alder 0.7') < page.index(
+        "Reasons of single rows"
+    )
+    for shown in ("late_bills (birch)", "debt (alder)", "disclosed", "Who saw what", "SealedSums"):
+        assert shown in page
+    again = run("report", "shown", "--trees", "1", "--out", "again.html")
+    assert again.output == "page: again.html\n"
+    assert (here / "again.html").read_text() == page
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+def test_the_demo_leaves_no_process_when_it_is_stopped(here: Path) -> None:
+    command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown", "--only", "digits"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("Digits. ")
+        assert "start" in process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "hedgerow: Stopped; the processes of the organisations have ended.\n"
+        assert process.wait() == 130
+    folder = str((here / "shown").resolve())
+    working = [Path(place).resolve() for place in glob.glob("/proc/[0-9]*/cwd") if os.access(place, os.R_OK)]
+    assert not [place for place in working if str(place).startswith(folder)]
 
 
 def test_the_demo_leaves_a_folder_alone_that_is_none_of_its_own(here: Path) -> None:
-    (here / "shown" / "rows").mkdir(parents=True)
-    (here / "shown" / "rows" / "mine.txt").write_text("mine")
+    (here / "shown" / "digits").mkdir(parents=True)
+    (here / "shown" / "digits" / "mine.txt").write_text("mine")
     command = [sys.executable, "-m", "hedgerow.demo", "--out", "shown"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stderr.endswith("no demonstration; name another folder with --out.\n")
-    assert (here / "shown" / "rows" / "mine.txt").read_text() == "mine"
+    assert (here / "shown" / "digits" / "mine.txt").read_text() == "mine"

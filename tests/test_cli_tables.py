@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hedgerow.cli import app
+from hedgerow.commands import training_tables
 from hedgerow.model.file import load_model
 
 
@@ -168,3 +169,27 @@ def test_a_sign_that_cannot_be_is_refused_by_its_key(here: Path) -> None:
     run_file(here, 'delimiter = "ab"')
     said = run("train", "run.toml", code=3).stderr
     assert "[data] delimiter must be one sign, like ';', or the word tab; it is 'ab'." in said
+
+
+def test_a_table_read_in_pieces_gives_the_same_model_file(here: Path) -> None:
+    words = ("train", "plain.csv", "--label", "y", "--ignore", "customer,account", "--n-estimators", "3")
+    run(*words, "--model", "whole.json")
+    said = run(*words, "--model", "pieces.json", "--in-pieces").output
+    assert (here / "whole.json").read_bytes() == (here / "pieces.json").read_bytes()
+    for part in ("Reading the table in pieces: cut points.", "Reading the table in pieces: bins.", "not measured on"):
+        assert part in said
+    more = run(*words, "--in-pieces", "--continue-from", "whole.json", code=3).output
+    assert "--continue-from needs the whole table in memory; leave out --in-pieces." in more
+    assert "builtin:iris is no file" in run("train", "builtin:iris", "--in-pieces", code=3).output
+
+
+def test_a_column_that_looks_like_an_id_is_asked_about_in_pieces_too(here: Path) -> None:
+    asked = run("train", "plain.csv", "--label", "y", "--in-pieces", code=3).output
+    assert "'customer' differs" in asked
+
+
+def test_a_table_too_large_for_half_of_memory_is_read_in_pieces(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("train", "plain.csv", "--label", "y", "--ignore", "customer", "--n-estimators", "1")
+    monkeypatch.setattr(training_tables, "SHARE", 0.0)
+    assert "so it is read in pieces; --no-in-pieces reads it whole." in run(*words).output
+    assert "in pieces" not in run(*words, "--no-in-pieces").output

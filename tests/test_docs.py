@@ -23,11 +23,12 @@ from hedgerow.demo.organisations import free_port
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)]
-RUN = [ROOT / "README.md", *sorted(DOCS.glob("tutorials/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
-"""Here blocks marked `python`, `console` and `bash` are run in a fresh folder, in order; `sh` and `text` are not. What
-`bash` runs are real processes, at a port that is free in place of the page's. A `toml` or
-`ini` block whose first line is a remark with a file's name becomes that file. Where the page has a line `...`, any
-number of lines may have been printed."""
+ROOMS = ("tutorials", "how-to", "explanation")
+RUN = [ROOT / "README.md", DOCS / "index.md", *(page for room in ROOMS for page in sorted(DOCS.glob(f"{room}/*.md")))]
+"""Here blocks marked `python`, `console` and `bash` are run in a fresh folder, in order; `text` is not. Nor is `sh`,
+which needs other machines or rights; `test_docs_commands.py` looks whether its commands exist. What `bash` runs are
+real processes, at a port that is free in place of the page's. A `toml` or `ini` block whose first line is a remark with
+a file's name becomes that file. Where the page has a line `...`, any number of lines may have been printed."""
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

@@ -75,7 +75,9 @@ def real_frames():
         for one in run(method="hybrid", shared=True, **options).heard
         if isinstance(one.message, m.ShareColumns | m.AskDrawnSides)
     }
-    return {one.kind: one for one in (*scored.heard, *asked.heard, *fed.heard)} | found
+    probed = vertical(protection="lattice", coordinator="driver")
+    probed.measure()
+    return {one.kind: one for one in (*probed.heard, *scored.heard, *asked.heard, *fed.heard)} | found
 
 
 KINDS = sorted(kind.__name__ for kind in (*m.REQUESTS, *m.ANSWERS))

@@ -24,6 +24,7 @@ from hedgerow.trees.boost import Round
 
 if TYPE_CHECKING:
     from hedgerow.data.folds import HashFolds, PartyTables
+    from hedgerow.data.pieces import read_in_pieces
     from hedgerow.estimators.gbdt import GBDTClassifier, GBDTRegressor
     from hedgerow.estimators.random_forest import ForestClassifier, ForestRegressor
     from hedgerow.model import quality as metrics
@@ -57,6 +58,7 @@ __all__ = [
     "metrics",
     "partition",
     "plots",
+    "read_in_pieces",
     "read_table",
 ]
 
@@ -68,6 +70,7 @@ SELDOM = {
     "HashFolds": "hedgerow.data.folds",
     "PartyTables": "hedgerow.data.folds",
     "load_bag": "hedgerow.model.bag",
+    "read_in_pieces": "hedgerow.data.pieces",
 }
 """Where names are that few need."""
 

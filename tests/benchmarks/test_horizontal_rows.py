@@ -192,7 +192,7 @@ def told(monkeypatch, capsys):
     [
         (
             ["horizontal", "--parts", "nonsense"],
-            "Horizontal has no part 'nonsense': choose from tables, time, parties.",
+            "Horizontal has no part 'nonsense': choose from tables, time, parties, many.",
         ),
         (["horizontal", "--ours", "xgboost"], "Xgboost cannot sit in our seat here: it has no such federation."),
         (["pooled", "--parts", "time"], "Pooled has no part 'time': choose from all."),

@@ -9,6 +9,7 @@ from hedgerow.model.noised_terms import terms_of
 from hedgerow.protocols.horizontal.prepare import grid_of
 from hedgerow.protocols.noised import own_releases as party_side
 from hedgerow.protocols.noised.told import ToldSums
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 from injected_noise import leave_out, note, weaken
@@ -32,7 +33,8 @@ class ExactSums:
 
     def begin(self, request):
         told = schedule(self.terms, request.n_rows)
-        self.told.begin(grid_of(request, self.columns, told.max_bin), told, self.seed)
+        grid = grid_of(request, self.columns, told.max_bin)
+        self.told.begin(grid, told, PublicTrees(grid, self.seed))
 
     def words(self, request):
         place = self.told.next_place(request)

@@ -48,15 +48,15 @@ def every_request():
     cuts = (none, np.zeros(1, np.int64), np.empty(0, np.bool_))
     no_cuts = m.CutList(*(np.empty(0, kind) for kind in DRAWN))
     heard |= {m.AskDrawnSides: m.AskDrawnSides(0, 0, (), no_cuts)}
-    heard |= {m.ShareColumns: m.ShareColumns(b"", b"", *cuts, False)}
+    heard |= {m.ShareColumns: m.ShareColumns(b"", b"", *cuts, False), m.Probe: m.Probe(b"", 0)}
     assert set(heard) == set(m.REQUESTS)
     return heard
 
 
-def test_before_it_has_joined_a_party_answers_nothing_but_a_plan():
+def test_before_it_has_joined_a_party_answers_nothing_but_a_plan_and_how_fast_its_link_is():
     fed = Federation(two_class(3), TINY)
     for kind, request in every_request().items():
-        if kind is not m.Propose:
+        if kind not in (m.Propose, m.Probe):
             refuses(fed.parties["party1"], request, "before")
 
 

@@ -1,6 +1,7 @@
 """A page as tests look at it: its elements, its texts, and what it would load or run."""
 
 import base64
+import re
 from html.parser import HTMLParser
 
 EMPTY = ("img", "meta", "br", "hr")
@@ -46,3 +47,15 @@ class Page(HTMLParser):
         begin = "data:image/svg+xml;base64,"
         assert all(image["src"].startswith(begin) for image in self.of("img"))
         return [base64.b64decode(image["src"].removeprefix(begin)).decode() for image in self.of("img")]
+
+
+def loads(text: str) -> list[str]:
+    """Whatever a page would fetch, or run: sources but for images inside it, links elsewhere, handlers, styles."""
+    found = Page(text)
+    places, inside = ("src", "href", "srcset", "action", "data", "poster"), ("#", "data:image/svg+xml;base64,")
+    given = [pair for _, attributes in found.elements for pair in attributes.items()]
+    said = [f"{key}={value}" for key, value in given if key in places and not value.startswith(inside)]
+    said += [f"{key}={value}" for key, value in given if key.startswith("on")]
+    said += [name for name, _ in found.elements if name in ("link", "iframe", "object", "embed", "form", "base")]
+    said += re.findall(r"@import[^;]*|url\([^)]*\)", text)
+    return said

@@ -17,6 +17,7 @@ import pytest
 from hedgerow.report.page.gather import Given, of_run
 from hedgerow.report.page.live import LivePage, LiveServer
 from hedgerow.report.page.page import page
+from hedgerow.report.page.several import page_of_folder
 from hedgerow.run.folder.kept_run import read_run
 
 BROWSER = next(
@@ -61,11 +62,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(runs, tmp_path_factory):
-    """Both pages on a loopback port, and how each looks at both widths."""
+def site(runs, several, tmp_path_factory):
+    """All pages on a loopback port, and how each looks at both widths."""
     folder = tmp_path_factory.mktemp("site")
     for name in ("horizontal", "vertical"):
         (folder / f"{name}.html").write_text(page(of_run(read_run(runs[name]), Given())))
+    (folder / "several.html").write_text(page_of_folder(several, 1))
+    for name in ("horizontal", "vertical", "several"):
         (folder / f"measure-{name}.html").write_text(MEASURE.replace("PAGE", f"'{name}.html'"))
     broken = (folder / "vertical.html").read_text().replace("<main", '<div style="width:2000px">wide</div><main', 1)
     (folder / "broken.html").write_text(broken)
@@ -96,7 +99,7 @@ def measured(site, name):
     return {int(width): seen for width, seen in json.loads(found[1]).items()}
 
 
-@pytest.mark.parametrize("name", ["horizontal", "vertical"])
+@pytest.mark.parametrize("name", ["horizontal", "vertical", "several"])
 def test_a_page_fits_on_a_phone_and_a_desktop(site, name):
     for width, seen in measured(site, name).items():
         assert seen["page"] <= width, seen

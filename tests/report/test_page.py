@@ -1,12 +1,11 @@
 """The report of a run: what is on the page, where names are hostile, and what is said of what is not there."""
 
 import json
-import re
 import shutil
 
 import pytest
 from kept_runs import CLASSES, IMAGE, LABEL, SCRIPT, train, write_run, write_table
-from page_reader import Page
+from page_reader import Page, loads
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
@@ -38,18 +37,6 @@ def report(run, *words, tmp_path):
     out = tmp_path / "page.html"
     assert hedgerow(run, "--out", out, *words).stdout == f"page: {out}\n"
     return Page(out.read_text())
-
-
-def loads(text: str) -> list[str]:
-    """Whatever a page would fetch, or run: sources but for images inside it, links elsewhere, handlers, styles."""
-    found = Page(text)
-    places, inside = ("src", "href", "srcset", "action", "data", "poster"), ("#", "data:image/svg+xml;base64,")
-    given = [pair for _, attributes in found.elements for pair in attributes.items()]
-    said = [f"{key}={value}" for key, value in given if key in places and not value.startswith(inside)]
-    said += [f"{key}={value}" for key, value in given if key.startswith("on")]
-    said += [name for name, _ in found.elements if name in ("link", "iframe", "object", "embed", "form", "base")]
-    said += re.findall(r"@import[^;]*|url\([^)]*\)", text)
-    return said
 
 
 def subject(folder):

@@ -1,6 +1,9 @@
 import pytest
 from real_parties import Process, make_certificates
 
+from hedgerow.agreement.link_speeds import LinkSpeed
+from hedgerow.run.real import link_speeds
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
@@ -20,3 +23,15 @@ def start(tmp_path):
     yield start
     for process in started:
         process.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_links():
+    """Links are taken to be fast, and not measured, but where a test says so or parties are processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(link_speeds, "measured", _fast)
+        yield
+
+
+def _fast(_corridor, plan, _deadline):
+    return tuple(LinkSpeed(name, 500.0, 0) for name in plan.answering)

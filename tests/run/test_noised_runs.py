@@ -81,8 +81,8 @@ def test_what_does_not_go_with_noise_is_refused_before_any_data_is_read(more, sa
 def test_other_methods_refuse_an_epsilon(method, tmp_path):
     run = RUN.replace("[data]", f'method = "{method}"\n[data]')
     passive = "passive = 2\n" if method == "hybrid" else ""
-    by_columns = "no epsilon can be promised of whole rows"
-    said = by_columns if method in ("vertical", "hybrid") else f"epsilon does not go with method {method}"
+    of_columns = {"vertical": "no epsilon can be promised of whole rows", "hybrid": "no epsilon is promised against"}
+    said = of_columns.get(method, f"epsilon does not go with method {method}")
     with pytest.raises(ParameterError, match=said):
         described(tmp_path, f"{run}{passive}[privacy]\nepsilon = 1\n")
 

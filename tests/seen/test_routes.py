@@ -40,7 +40,7 @@ class Transcript:
         ]
         self.frames = [frames for frames, _ in crossed.calls]
         self.kinds = [type(next(iter(requests.values()))) for requests, _ in self.calls]
-        self.everyone = set(self.calls[0][0])
+        self.everyone = max((set(requests) for requests, _ in self.calls), key=len)
         described = {
             name: answer
             for _, answers in self.calls
@@ -52,6 +52,11 @@ class Transcript:
             if self.plan.groups
             else {name for name, own in described.items() if (own.n_values + own.has_missing > 1).any()}
         )
+
+    def alone_first(self, kind):
+        """Whether a request went to each party by itself, and then to all."""
+        asked_of = {frozenset(requests) for (requests, _), k in zip(self.calls, self.kinds, strict=True) if k is kind}
+        return asked_of == {frozenset([name]) for name in self.everyone} | {frozenset(self.everyone)}
 
     @property
     def owners(self):
@@ -108,6 +113,7 @@ def wrong_receivers(seen, number, to):
         m.OPENER: {seen.plan.opener},
         m.EVERY_SPLITTABLE: seen.splittable,
         m.EACH_SPLITTABLE: seen.splittable,
+        m.EACH_ALONE: names if seen.alone_first(type(request)) else None,
     }
     if to in expected:
         return "" if names == expected[to] else "other receivers"

@@ -15,7 +15,7 @@ from hedgerow.transports.grpc.connections import HANDSHAKE_SECONDS, OWN_FILES
 from runs import run_of
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs/threat-model.md").read_text()
-JOINING = {m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell}
+JOINING = {m.Probe, m.Echo, m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Done, m.Farewell}
 ALIGNED = "alignment of rows"
 ROWS = {
     "horizontal, masked": ["masked", "unfollowed", "sampled", "continuing"],

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import Prefixes
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import Terms, schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
@@ -49,7 +50,8 @@ def grid():
 
 def begun(own, agreed, seed=3, n_rows=60.0):
     sums = OwnSums(own, agreed)
-    sums.begin(grid(), schedule(agreed, n_rows), seed)
+    agreed_grid = grid()
+    sums.begin(agreed_grid, schedule(agreed, n_rows), PublicTrees(agreed_grid, seed))
     return sums
 
 

@@ -9,7 +9,8 @@ from hedgerow.trees import noised
 from hedgerow.trees.noised import fit as fitting
 from hedgerow.trees.noised.additive import AdditiveRounds, Iterate
 from hedgerow.trees.noised.fit import fit
-from hedgerow.trees.noised.forests import Scale, additive_forest, drawn_forest
+from hedgerow.trees.noised.forests import DrawnRound, Scale, additive_forest, drawn_forest
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, opening, schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
@@ -33,9 +34,9 @@ class Plain:
     def counts(self, asked):
         return self.noised(self.plan.cuts, self.own.counts(asked))
 
-    def begin(self, grid, plan, seed):
+    def begin(self, grid, plan, trees):
         self.plan = plan
-        self.own.begin(grid, plan, seed)
+        self.own.begin(grid, plan, trees)
 
     def bin_counts(self):
         return self.noised(self.plan.additive.counts, self.own.bin_counts())
@@ -72,7 +73,7 @@ def test_the_forest_scores_rows_as_they_were_scored_in_training(kind):
     np.testing.assert_allclose(scores_of(forest, sums.own, base, k), want, atol=1e-4)
     values = rng.normal(0, 1, k * N_LEAVES).astype(np.float32)
     sums.follow(2, values)
-    trees = drawn_forest(GRID, 3, 2, values, np.ones((k, N_LEAVES)), scale)
+    trees = drawn_forest(PublicTrees(GRID, 3), [DrawnRound(2, values, np.ones((k, N_LEAVES)))], scale)
     want = scale.span * sums.scores + (scale.low if k == 1 else 0)
     both = scores_of(forest, sums.own, base, k) + scores_of(trees, sums.own, 0.0, k)
     np.testing.assert_allclose(both, want, atol=2e-4)

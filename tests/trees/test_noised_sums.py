@@ -11,7 +11,7 @@ from scipy import sparse
 from hedgerow.errors import DataError, ProtocolError
 from hedgerow.trees.bins import fullest_under, to_bins
 from hedgerow.trees.noised import clipping
-from hedgerow.trees.noised.public_trees import drawn
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, schedule
 from hedgerow.trees.noised.sums import OwnRows, OwnSums, n_words, zero_bins
 
@@ -111,23 +111,25 @@ def test_a_table_that_is_told_the_same_again_has_the_same_sums(kind):
 def test_rows_end_in_the_leaf_that_the_public_cuts_say(rng, round_):
     own = cases.rows("classes", rng)
     matrix = to_bins(GRID, fullest_under(GRID, own.values, own.absent, 1), own.values, own.absent, 1)
-    tree = drawn(GRID, 3, round_)
-    left = np.unpackbits(tree.places.left_bins.view(np.uint8), axis=1, bitorder="little").astype(bool)
+    trees = PublicTrees(GRID, 3)
+    cuts = trees.places(round_)
+    left = np.unpackbits(cuts.left_bins.view(np.uint8), axis=1, bitorder="little").astype(bool)
     places = bins_of(own) - GRID.offsets[:-1].astype(np.int64)
-    for row, leaf in enumerate(tree.leaves_of(matrix, 1).tolist()):
+    for row, leaf in enumerate(trees.leaves_of(round_, matrix, 1).tolist()):
         node = 0
         while node < N_LEAVES - 1:
-            node = 2 * node + (1 if left[node, places[row, tree.places.column[node]]] else 2)
+            node = 2 * node + (1 if left[node, places[row, cuts.column[node]]] else 2)
         assert leaf == node - (N_LEAVES - 1)
 
 
 def test_a_drawn_tree_is_a_function_of_seed_and_round_and_never_cuts_a_column_of_one_value():
-    same = [drawn(GRID, 3, 5).places for _ in range(2)]
+    same = [PublicTrees(GRID, 3).places(5) for _ in range(2)]
     for one, other in zip(*same, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert (drawn(GRID, 3, 6).places.column != same[0].column).any()
-    assert (drawn(GRID, 4, 5).places.column != same[0].column).any()
-    columns = np.concatenate([drawn(GRID, 1, round_).places.column for round_ in range(50)])
+    assert (PublicTrees(GRID, 3).places(6).column != same[0].column).any()
+    assert (PublicTrees(GRID, 4).places(5).column != same[0].column).any()
+    trees = PublicTrees(GRID, 1)
+    columns = np.concatenate([trees.places(round_).column for round_ in range(50)])
     assert set(columns.tolist()) == {0, 1, 2}
 
 

@@ -29,4 +29,11 @@ def cipher_of(plan: Plan) -> Lattice | Paillier | Unencrypted:
             f"This hedgerow was built without {plan.method.protection} encryption; the run stops before any data "
             "moves. Install a build that has it."
         )
-    return privacy
+    return Lattice(link_of(plan)) if isinstance(privacy, Lattice) else privacy
+
+
+def link_of(plan: Plan) -> float | None:
+    """The speed in Mbit/s that lattice ciphertexts are laid out for: as named, else as measured; None: one machine."""
+    privacy = plan.method.privacy
+    named = privacy.link_mbit if isinstance(privacy, Lattice) else None
+    return plan.link_mbit if named is None else named

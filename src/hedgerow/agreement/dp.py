@@ -97,7 +97,9 @@ class DP(msgspec.Struct, frozen=True):
     @property
     def unit(self) -> str:
         """Whose presence the promise is about."""
-        return UNITS.get(self.protects, "row" if self.rows_per_id == 1 else "person")
+        if self.rows_per_id > 1 and self.protects in ("rows", "model"):
+            return "person"
+        return UNITS.get(self.protects, "row")
 
     def honest(self, n_parties: int) -> int:
         """Parties whose share of the noise is there whoever else pools what they know."""

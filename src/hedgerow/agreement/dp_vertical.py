@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow.agreement.dp import DP, PrivateMethod, Protects
+from hedgerow.agreement.dp_hybrid import UNIT_OF_LINKS, refused_of_links
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ NO_PASSIVE = (
     "No epsilon can be promised of the passive parties' columns against the active party: it is told on which side of "
     "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could, is not built yet."
 )
-NO_HYBRID = (
-    "In a hybrid run one row of a passive party may stand in many rows of the active one, whose sides and sums are "
-    "told row by row, so no epsilon is promised; use method vertical, or leave dp out."
-)
 
 
 def way_of(dp: DP) -> Way:
@@ -68,6 +65,8 @@ def words_of(plan: "Plan") -> tuple[str, str, str]:
     if dp is None:
         raise ParameterError(NO_ROWS)
     neighbours, adversary, scope = WORDS[way_of(dp)]
+    if plan.method.links:
+        scope = f"{scope}; {UNIT_OF_LINKS[dp.unit].format(dp.rows_per_id)}"
     taken = _taken(dp, plan)
     return neighbours, adversary, f"{scope} ({AS_KNOWN.format(' and '.join(taken))})" if taken else scope
 
@@ -90,9 +89,9 @@ def levels_of(dp: DP, max_depth: int) -> str:
 def check_vertical(dp: DP, plan: "Plan") -> None:
     """Refuse what would be told without noise, or has none of the meaning that the promise gives it."""
     way = way_of(dp)
-    for is_set, what, why in (*_refused(dp, plan), *OF_WAY[way](plan)):
+    for is_set, what, why in (*refused_of_links(plan), *_refused(dp, plan), *OF_WAY[way](plan)):
         if is_set:
-            raise ParameterError(f"Differential privacy in a vertical run does not go with {what}: {why}.")
+            raise ParameterError(f"Differential privacy in a {plan.method.word} run does not go with {what}: {why}.")
     if plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
         raise ParameterError(
             "Differential privacy between real parties needs the classes declared, because a rare one would tell of a "
@@ -108,7 +107,7 @@ def _refused(dp: DP, plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     yield method.goes_on, 'on_loss = "continue"', "trees that are grown again would be paid again; use wait"
     yield method.passive_rows < 1, "passive_rows below 1", "everybody can compute which rows are drawn"
     yield plan.params.min_child_rows > 1, "min_child_rows above 1", "rows of nodes would be counted without noise"
-    yield dp.rows_per_id > 1, "rows_per_id", "each linked row is protected by itself"
+    yield dp.rows_per_id > 1 and not method.links, "rows_per_id", "each linked row is protected by itself"
     yield dp.max_nonzero is not None, "max_nonzero", "it lowers the noise where parties have rows of their own"
     yield bool(dp.categories) and dp.protects == "labels", "categories", "only labels are protected"
     yield goal.objective is None and dp.label_range is not None, "label_range and classes", "it is the range of numbers"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import msgspec
 
 from hedgerow.agreement.dp import DP as DP
-from hedgerow.agreement.dp_vertical import NO_HYBRID, check_vertical, levels_of, way_of
+from hedgerow.agreement.dp_hybrid import check_protects
+from hedgerow.agreement.dp_vertical import check_vertical, levels_of, way_of
 from hedgerow.errors import ParameterError
 from hedgerow.privacy.lattice.cipher import Lattice as Lattice
 from hedgerow.privacy.paillier.cipher import Paillier as Paillier
@@ -119,6 +120,11 @@ class Method(msgspec.Struct, frozen=True, tag_field="kind"):
     def passive_rows(self) -> float:
         """The share of the rows by which cuts are chosen at levels that ask passive parties."""
         return 1.0
+
+    @property
+    def for_link(self) -> bool:
+        """Whether encryption is laid out for the speed of a link that is not named."""
+        return False
 
     @property
     def goes_on(self) -> bool:
@@ -436,6 +442,11 @@ class Vertical(Method, frozen=True, tag="vertical"):
         """Where a promise is kept by that."""
         return self.dp is not None and way_of(self.dp) != "labels"
 
+    @property
+    def for_link(self) -> bool:
+        """Of lattice ciphertexts, where any are sent."""
+        return isinstance(self.privacy, Lattice) and self.privacy.link_mbit is None and not self.draws_cuts
+
     def scheduled(self, max_depth: int) -> "Vertical":
         """The same with a letter for each of so many levels, where a promise needs that."""
         if self.levels or self.dp is None:
@@ -514,6 +525,9 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     sides of rows, and nothing that comes from gradients is sealed or summed. `depth_active=5, depth_passive=2` is
     another way to say `levels="AAAAAPP"`. With `separate`, below the levels of the active party each passive party, or
     each group that shares columns, has subtrees of its own for the rows that it holds, as in the HybridTree paper.
+
+    `dp=DP(epsilon=1, protects="model")` promises that the model tells little of any of the active party's rows with
+    what others have of its id; with `rows_per_id`, of any id, which has at most so many rows at the active party.
     """
 
     align: Align | None = "private"
@@ -525,11 +539,10 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
     separate: bool = False
 
     def __post_init__(self) -> None:
+        check_protects(self.dp, self.passive_cuts)
         super().__post_init__()
-        if self.dp is not None:
-            raise ParameterError(NO_HYBRID)
         _check_words(self, allow_two=(True, False), separate=(True, False), passive_cuts=get_args(PassiveCuts))
-        if self.draws_cuts and "J" in self.levels:
+        if self.passive_cuts == "random" and "J" in self.levels:
             raise ParameterError(
                 'With passive_cuts = "random" no cuts compete at a level, so none can have the letter J; use A and P, '
                 'like "AAAPP".'
@@ -583,6 +596,8 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
         """The same with a letter for each of so many levels."""
         if self.levels:
             return self
+        if self.dp is not None and self.depth is None:
+            return msgspec.structs.replace(self, levels=levels_of(self.dp, max_depth))
         passive = max(1, max_depth // 2)
         if self.depth is None:
             levels = "A" * (max_depth - passive) + ("P" if self.draws_cuts else "J") * passive
@@ -607,15 +622,15 @@ class Hybrid(Vertical, frozen=True, tag="hybrid"):
 
     @property
     def draws_cuts(self) -> bool:
-        """As `passive_cuts` says."""
-        return self.passive_cuts == "random"
+        """As `passive_cuts` says, or a promise needs."""
+        return self.passive_cuts == "random" or super().draws_cuts
 
     def sharing(self, alike: Sequence[Sequence[str]]) -> "Hybrid":
         """The same where it is said who shares columns: unless it was, each of these groups that is large enough."""
         if self.shared is not None:
             return self
         fewest = 2 if self.allow_two else FEWEST_MASKED
-        changes = self.party_share < 1 or self.goes_on
+        changes = self.party_share < 1 or self.goes_on or self.dp is not None
         groups = () if changes else tuple(tuple(group) for group in alike if len(group) >= fewest)
         return msgspec.structs.replace(self, shared=groups or False)
 

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import msgspec
 
+from hedgerow.agreement.link_speeds import LinkSpeed
 from hedgerow.agreement.options import DEALING, Horizontal, Hybrid, Prediction, SealedPrediction, Vertical, WholeTrees
 from hedgerow.errors import ParameterError, ProtocolError
 from hedgerow.trees.losses import LossName
@@ -60,6 +61,8 @@ class Plan:
     coordinator: str = ""
     """The fingerprint of the driver's certificate; empty where all live in one process."""
     version: int = VERSION
+    link_speeds: tuple[LinkSpeed, ...] = ()
+    """Of real parties that answer, where encryption is laid out for their links; measured once all are here."""
 
     def __post_init__(self) -> None:
         names, prints = [m.name for m in self.members], [m.fingerprint for m in self.members]
@@ -73,6 +76,23 @@ class Plan:
         if len(set(prints)) != len(prints):
             raise ParameterError("Two parties have one certificate; make one for each party.")
         self.method.check(self)
+        if self.link_speeds and not (self.measures and self._one_each):
+            raise ParameterError("The plan has measured links where none are to be measured, or not one to each party.")
+
+    @property
+    def _one_each(self) -> bool:
+        """Whether there is one link to each party that answers."""
+        return tuple(link.party for link in self.link_speeds) == self.answering
+
+    @property
+    def measures(self) -> bool:
+        """Whether links are to be measured: between real parties, where a layout depends on them and none is named."""
+        return bool(self.coordinator) and self.method.for_link
+
+    @property
+    def link_mbit(self) -> float | None:
+        """The speed of the slowest measured link."""
+        return min((link.mbit for link in self.link_speeds), default=None)
 
     @property
     def active(self) -> str:
@@ -162,12 +182,20 @@ class Plan:
     @cached_property
     def text(self) -> bytes:
         """The plan as every party reads and signs it."""
-        return msgspec.json.encode(self, order="sorted")
+        told = msgspec.to_builtins(self)
+        if not self.link_speeds:
+            told.pop("link_speeds", None)
+        return msgspec.json.encode(told, order="sorted")
+
+    @cached_property
+    def signed(self) -> bytes:
+        """The SHA-256 of the text."""
+        return hashlib.sha256(self.text).digest()
 
     @cached_property
     def digest(self) -> bytes:
-        """The SHA-256 of the text."""
-        return hashlib.sha256(self.text).digest()
+        """That of the plan as run files have it, before any link is measured: what all that is kept belongs to."""
+        return replace(self, link_speeds=()).signed
 
     @classmethod
     def read(cls, text: bytes) -> "Plan":

@@ -102,6 +102,26 @@ Kind = Annotated[KindName | None, _option("Boosted trees, or a random forest. (d
 Objective = Annotated[ObjectiveName | None, _option("Loss for numbers. (default squared)")]
 TweediePower = Annotated[float | None, _option("Variance power of tweedie, between 1 and 2. (default 1.5)")]
 HuberSlope = Annotated[float | None, _option("Slope of huber. (default 1)")]
+InPieces = Annotated[
+    bool | None,
+    typer.Option(
+        "--in-pieces/--no-in-pieces",
+        help="Read DATA in pieces, and keep a byte a cell in memory: a Parquet file, a folder of them, or CSV. "
+        "(default: if the table would take half of the machine's memory)",
+        show_default=False,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    _option(
+        "Address of a Dask cluster whose workers read DATA, a file or a folder of them; or local: worker processes on "
+        "this machine.",
+        metavar="ADDRESS",
+    ),
+]
+WithoutTls = Annotated[
+    bool, typer.Option("--without-tls", help="Accept a cluster on another machine whose address is not tls://.")
+]
 ContinueFrom = Annotated[Path | None, _option("Model to which trees are added.", metavar="MODEL")]
 
 Valid = Annotated[str | None, _option("Data on which the metric is followed while training.", STOPPING, metavar="FILE")]

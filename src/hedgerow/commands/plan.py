@@ -22,6 +22,10 @@ MOST_READ = 50 << 20
 FULL = "full trees, so an upper estimate"
 GROWN = "trees as large as some grown of it here"
 
+LINK = (
+    "Links are measured when the parties meet, before they sign; here ciphertexts are laid out as for "
+    f"{BITS_PER_SECOND / 1e6:g} Mbit/s. [privacy] link_mbit names a speed instead."
+)
 TO_PREDICT = (
     "Between real parties, each active one drives a run of its own. To score rows by another's model it must be given "
     "that one's part: where its columns are cut, and leaf values, which tell averages of its labels (hedgerow share)."
@@ -70,6 +74,8 @@ def _show(described: RunFile, columns: int | None, rows: int | None) -> None:
     sizes = FULL if shape.trees is None else GROWN
     typer.echo(f"\nReckoned with {source}; {sizes}; {BITS_PER_SECOND / 1e6:g} Mbit/s at the driver, which carries "
                f"all parties' bytes; {SECONDS_PER_TRIP * 1000:g} ms a round trip; computing comes on top.")  # fmt: skip
+    if agreed.measures:
+        typer.echo(LINK)
     if is_real:
         typer.echo(f"plan: sha256:{agreed.digest.hex()}")
     else:

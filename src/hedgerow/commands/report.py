@@ -1,5 +1,6 @@
 """`hedgerow report`: a run or a model as one page to look at, to print and to pass on."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from hedgerow.model.model import Model
 from hedgerow.model.part import is_part
 from hedgerow.report.page.gather import Given, of_model, of_run
 from hedgerow.report.page.page import page
+from hedgerow.report.page.several import is_several, page_of_folder
 from hedgerow.run.folder.kept_run import read_run
 from hedgerow.threads import threads_of
 
@@ -85,6 +87,11 @@ def report(
     """
     if data is None and any(word is not None for word in (rows, label, id_)):
         raise ParameterError("--rows, --label and --id go with a table; name it with --data.")
+    if is_several(run):
+        if data is not None or meanings or beside:
+            raise ParameterError(f"{run} is of several runs; name one run's folder for --data, --meanings or --beside.")
+        _write(out or run / PAGE, lambda: page_of_folder(run, trees))
+        return
     kept = read_run(run) if run.is_dir() else None
     place = out or (run / PAGE if kept is not None else run.with_name(f"{run.stem}-{PAGE}"))
     check_writable(place)
@@ -103,7 +110,12 @@ def report(
     else:
         assert model is not None  # noqa: S101  # it was read
         subject = of_model(model, run.name, given)
-    write_whole(place, page(subject).encode())
+    _write(place, lambda: page(subject))
+
+
+def _write(place: Path, make: Callable[[], str]) -> None:
+    check_writable(place)
+    write_whole(place, make().encode())
     typer.echo(f"page: {place}")
 
 

@@ -77,6 +77,7 @@ PARTY = Role("party")
 EVERY_PARTY = Role("every party", alike=True)
 """Of those that answer the driver: in a vertical run the passive ones."""
 EACH_PARTY = Role("each party, its own")
+EACH_ALONE = Role("each party alone, then all together", alike=True)
 IN_TURN = Role("party whose turn it is (bagging: every party)", alike=True)
 OPENER = Role("opener")
 ACTIVE = Role("active party")
@@ -134,9 +135,24 @@ def message(by: Role, to: Role, then: Role | None = None) -> Callable[[type[M]],
 # Joining
 
 
+@message(by=DRIVER, to=EACH_ALONE)
+class Probe(Request, frozen=True, tag=95):
+    """How long do bytes take to you and back? Asked before the plan is proposed, where it depends on the link."""
+
+    padding: Annotated[bytes, clear("random bytes that mean nothing")]
+    back: Annotated[int, clear("how many such bytes are wanted back")]
+
+
+@message(by=PARTY, to=DRIVER)
+class Echo(Answer, frozen=True, tag=95):
+    """So many bytes; the time they take is all that is learnt."""
+
+    padding: Annotated[bytes, clear("random bytes that mean nothing")]
+
+
 @message(by=DRIVER, to=EVERY_PARTY)
 class Propose(Request, frozen=True, tag=1):
-    """The run's plan; nothing else is said to a party that has not consented to it."""
+    """The run's plan; nothing but a `Probe` is said to a party that has not consented to it."""
 
     plan: Annotated[bytes, clear("the plan: parties, parameters, protection")]
     certificate: Annotated[bytes, clear("the driver's certificate; empty in one process")]

@@ -42,6 +42,8 @@ def as_array(column: Any) -> NDArray[Any]:
         return np.ma.filled(column.astype(np.float64), np.nan)
     try:
         return np.asarray(column)
+    except DataError:
+        raise
     except ValueError:
         raise DataError("The rows given are not all of one length; give each the same number of cells.") from None
 

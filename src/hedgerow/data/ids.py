@@ -4,7 +4,8 @@ Ids are compared as text. Whoever holds one table looks at the shape of its own 
 in a simulation, counts how many more would be the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 from hedgerow.errors import DataError
@@ -23,6 +24,17 @@ def check_once(n_ids: int, n_different: int) -> None:
     """Refuse ids of which one is there twice; the refusal counts and names none."""
     if n_different < n_ids:
         raise DataError(f"{n_ids - n_different} of the {n_ids} ids repeat an earlier one; keep one row for each id.")
+
+
+def check_rows_per_id(own_ids: Iterable[object], most: int) -> None:
+    """Refuse a table in which an id has more rows than everybody was told; rows without an id are nobody's."""
+    often = Counter(str(one) for one in own_ids)
+    often.pop("", None)
+    if beyond := sum(n > most for n in often.values()):
+        raise DataError(
+            f"At most {most} rows of an id are declared (rows_per_id), and {beyond} of the {len(often)} ids of this "
+            "table have more; declare as many as there may be, or leave some of their rows out."
+        )
 
 
 def own_shape(own_ids: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def read_table(
     `ignore` are left out; `lenient` passes over those that the file does not have. `repeated_ids` is as for `Table.of`.
     """
     path = Path(path)
-    suffix = _suffix(path, kind)
+    suffix = suffix_of(path, kind)
     written = _Written(
         None if delimiter is None else check_delimiter(delimiter), None if decimal is None else check_decimal(decimal)
     )
@@ -92,9 +92,9 @@ def read_table(
         frame = _read_parquet(path, roles, ignored)
         place: Place = lambda row: f"row {row} of {path}"  # noqa: E731  # as a CSV file has it below
     else:
-        place = lines = _CsvLines(path, written.delimiter or _delimiter(path, USUAL[suffix]))
+        place = lines = CsvLines(path, written.delimiter or delimiter_in(path, USUAL[suffix]))
         recognised = written.delimiter is None and lines.delimiter != USUAL[suffix]
-        numbers = Numbers(_arrow(), path, lines.delimiter, written.decimal, lines)
+        numbers = Numbers(arrow_library(), path, lines.delimiter, written.decimal, lines)
         frame = _read_csv(lines, roles, names, categorical, ignored, numbers)
         notes = numbers.notes(recognised)
     if frame.num_rows == 0:
@@ -117,7 +117,8 @@ class _Written(NamedTuple):
 # Files
 
 
-def _suffix(path: Path, kind: str | None = None) -> str:
+def suffix_of(path: Path, kind: str | None = None) -> str:
+    """What a file says it is; refuses one that is not there, is empty, or is unknown."""
     suffix = kind or (path.name.lower().removesuffix(".gz").rpartition(".")[2] if "." in path.name else "")
     if path.is_dir():
         raise DataError(f"{path} is a folder; name one file in it.")
@@ -132,24 +133,25 @@ def _suffix(path: Path, kind: str | None = None) -> str:
         raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
     if not start:
         raise DataError(f"{path} is empty; give a file with at least one row.")
-    if _gzipped(path) and start != b"\x1f\x8b":
+    if is_gzipped(path) and start != b"\x1f\x8b":
         raise DataError(f"{path} is not gzip data, though its name says so; rename or compress it.")
     return suffix
 
 
-def _gzipped(path: Path) -> bool:
+def is_gzipped(path: Path) -> bool:
+    """Whether its name says so."""
     return path.name.lower().endswith(".gz")
 
 
 def _open(path: Path) -> gzip.GzipFile | io.BufferedReader:
-    return gzip.open(path, "rb") if _gzipped(path) else path.open("rb")
+    return gzip.open(path, "rb") if is_gzipped(path) else path.open("rb")
 
 
 def _damaged(path: Path) -> DataError:
     return DataError(f"{path} cannot be read to its end; it is damaged or cut short, so fetch or write it again.")
 
 
-def _arrow() -> ModuleType:
+def arrow_library() -> ModuleType:
     """The library, loaded when a file first needs it: that takes a noticeable while."""
     import pyarrow
     import pyarrow.compute
@@ -173,10 +175,10 @@ def _features(frame: Any, path: Path, roles: dict[str, str | None], ignored: Ign
 
 
 def _read_parquet(path: Path, roles: dict[str, str | None], ignored: Ignored) -> Any:
-    arrow = _arrow()
+    arrow = arrow_library()
     try:
         with _open(path) as file:
-            source = arrow.BufferReader(file.read()) if _gzipped(path) else file
+            source = arrow.BufferReader(file.read()) if is_gzipped(path) else file
             frame = arrow.parquet.ParquetFile(source).read()
     except (arrow.ArrowException, *DAMAGED):
         raise DataError(f"{path} is not a whole Parquet file; write it again.") from None
@@ -186,14 +188,15 @@ def _read_parquet(path: Path, roles: dict[str, str | None], ignored: Ignored) ->
 # CSV
 
 
-def _delimiter(path: Path, usual: str) -> str:
+def delimiter_in(path: Path, usual: str) -> str:
+    """What stands between the fields of a file."""
     try:
-        return delimiter_of(lambda sign: (cells for _, cells in _CsvLines(path, sign).records()), usual)
+        return delimiter_of(lambda sign: (cells for _, cells in CsvLines(path, sign).records()), usual)
     except DAMAGED:
         raise _damaged(path) from None
 
 
-class _CsvLines:
+class CsvLines:
     """Where a row lies in a CSV file: its line, counted from 1."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
@@ -210,6 +213,7 @@ class _CsvLines:
                     line = reader.line_num + 1
 
     def __call__(self, row: int) -> str:
+        """The row's line, in the words of an error."""
         line = next((line for line, _ in islice(self.records(), row + 1, None)), None)
         return f"row {row} of {self.path}" if line is None else f"line {line} of {self.path}"
 
@@ -242,7 +246,7 @@ class _CsvLines:
 
 
 def _read_csv(
-    lines: _CsvLines, roles: dict[str, str | None], names: Any, categorical: Any, ignored: Ignored, numbers: Numbers
+    lines: CsvLines, roles: dict[str, str | None], names: Any, categorical: Any, ignored: Ignored, numbers: Numbers
 ) -> Any:
     """The file as an Arrow table in which every column is numbers or text."""
     header = lines.header()
@@ -255,13 +259,13 @@ def _read_csv(
     frame = _parsed(lines, header, texts, numbers.decimal)
     _check_closed(frame, lines)
     frame = _features(frame, lines.path, roles, ignored)
-    floats = [name for name in features if _arrow().types.is_floating(frame.column(name).type)]
+    floats = [name for name in features if arrow_library().types.is_floating(frame.column(name).type)]
     for j, name in enumerate(frame.column_names):
         column = frame.column(j)
         if name == id_column:
             column = _as_ids(column)
         elif name in chosen:
-            column = _arrow().compute.replace_substring_regex(column, WHOLE_FLOAT, r"\1")
+            column = arrow_library().compute.replace_substring_regex(column, WHOLE_FLOAT, r"\1")
         else:
             column = numbers.of(column, name) if name in features else numbers.beside(column, name)
         frame = frame.set_column(j, name, column)
@@ -269,10 +273,10 @@ def _read_csv(
     return frame
 
 
-def _parsed(lines: _CsvLines, header: Sequence[str], texts: Iterable[str], decimal: Decimal | None) -> Any:
+def _parsed(lines: CsvLines, header: Sequence[str], texts: Iterable[str], decimal: Decimal | None) -> Any:
     """Columns of numbers, of text where there is any, and of text as it stands for those named in `texts`."""
     frame = _parse(lines, texts, decimal)
-    types = _arrow().types
+    types = arrow_library().types
     plain = (types.is_integer, types.is_floating, types.is_string, types.is_null)
     dated = [name for name in header if not any(is_kind(frame.column(name).type) for is_kind in plain)]
     if dated:  # dates and truth values, as pyarrow guesses: they are categories, to be kept as they are written
@@ -282,8 +286,8 @@ def _parsed(lines: _CsvLines, header: Sequence[str], texts: Iterable[str], decim
     return frame
 
 
-def _parse(lines: _CsvLines, texts: Iterable[str], decimal: Decimal | None, only: Sequence[str] | None = None) -> Any:
-    arrow = _arrow()
+def _parse(lines: CsvLines, texts: Iterable[str], decimal: Decimal | None, only: Sequence[str] | None = None) -> Any:
+    arrow = arrow_library()
     ragged = []
 
     def refuse(row: Any) -> str:
@@ -299,7 +303,7 @@ def _parse(lines: _CsvLines, texts: Iterable[str], decimal: Decimal | None, only
         decimal_point=decimal or ".",
     )
     try:
-        with arrow.input_stream(str(lines.path), compression="gzip" if _gzipped(lines.path) else None) as file:
+        with arrow.input_stream(str(lines.path), compression="gzip" if is_gzipped(lines.path) else None) as file:
             read = arrow.csv.ReadOptions(block_size=1 << 22)
             return arrow.csv.read_csv(file, read, parse, convert)
     except DAMAGED:
@@ -312,7 +316,7 @@ def _parse(lines: _CsvLines, texts: Iterable[str], decimal: Decimal | None, only
         ) from None
 
 
-def _check_closed(frame: Any, lines: _CsvLines) -> None:
+def _check_closed(frame: Any, lines: CsvLines) -> None:
     """A quote opened in the last column and never closed swallows the rest of the file; in others the row is ragged."""
     last = frame.column(frame.num_columns - 1)
     if len(last) > 0 and "\n" in str(last[-1].as_py()):
@@ -324,8 +328,8 @@ def _check_closed(frame: Any, lines: _CsvLines) -> None:
 
 def _as_ids(column: Any) -> Any:
     """Whole numbers where every id is written as one; "007" stays text."""
-    whole = _arrow().compute.match_substring_regex(column, WHOLE_ID)
-    return column.cast("int64") if _arrow().compute.all(whole).as_py() else column
+    whole = arrow_library().compute.match_substring_regex(column, WHOLE_ID)
+    return column.cast("int64") if arrow_library().compute.all(whole).as_py() else column
 
 
 # LIBSVM

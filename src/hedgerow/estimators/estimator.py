@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.estimators.evaluations import Results, best_of, metric_names, results
-from hedgerow.estimators.inputs import categorical_in, held_out
+from hedgerow.estimators.inputs import WHOLE, categorical_in, held_out, table_of
 from hedgerow.estimators.parameters import check_choices, check_dp, tree_params
 from hedgerow.estimators.parties import fit_over_parties
 from hedgerow.estimators.party_predictions import (
@@ -23,7 +23,7 @@ from hedgerow.estimators.party_predictions import (
     leaves_over_parties,
     sealed_over_parties,
 )
-from hedgerow.estimators.training import train_table
+from hedgerow.estimators.training import fit_cluster, is_dask, train_table
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
@@ -66,6 +66,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         spoken = Spoken(self.verbose)
         if self.federation is not None:
             self._fit_parties(X, y, task, options, spoken)
+        elif is_dask(X):
+            self._fit_cluster(X, y, task, loss, options, spoken)
         else:
             eval_set = task["eval_set"]
             table = self._fit_table(X, y, task, loss, options, spoken)
@@ -85,10 +87,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             raise ParameterError(
                 "These are several parties' tables; say how they learn together: federation=Horizontal()."
             )
-        if y is None and not (isinstance(X, Table) and X.labels is not None):
+        if y is None and not (isinstance(X, WHOLE) and X.labels is not None):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        table = Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
-        if not isinstance(X, Table):
+        table = table_of(X, y, options, self._dp)
+        if not isinstance(X, WHOLE):
             # Without the columns that were named as labels, weights or ids.
             features = X[list(table.names)] if hasattr(X, "columns") and len(X.columns) != table.n_columns else X
             validate_data(self, features, skip_check_array=True)
@@ -104,10 +106,22 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         params = tree_params(self.get_params(), table.n_columns, self._average)
         self.model_, self.notes_ = train_table(table, params, self._dp, loss, **task)
         self.n_features_in_ = table.n_columns
-        self._by_name = isinstance(X, Table)
+        self._by_name = isinstance(X, WHOLE)
         if self._by_name:
             self._name_features(table.names)
         return table
+
+    def _fit_cluster(
+        self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any], spoken: Spoken
+    ) -> None:
+        """Train on rows that lie with Dask."""
+        self.model_, self.notes_ = fit_cluster(
+            X, y, options, task, self.get_params(), loss=loss, classes=isinstance(self, ClassifierMixin),
+            average=self._average, threads=threads_of(self.n_jobs), callbacks=self._callbacks(spoken),
+        )  # fmt: skip
+        self._followed({})
+        self._by_name = True
+        self._name_features(self.model_.names)
 
     def _followed(self, found: Results) -> None:
         """What metrics became round by round, and the best round, counted from 0; nothing where none was followed."""

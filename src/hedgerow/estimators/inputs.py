@@ -1,16 +1,32 @@
 """What users of the estimators pass beside a table, as the training takes it."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
 
+from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError
 from hedgerow.model.model import Model, absent_of
 
 EvalSet = tuple[Any, Any] | Sequence[tuple[Any, Any]]
+WHOLE = (Table, PiecedTable)
+"""Tables that have their labels, weights and ids with them."""
+
+
+def table_of(X: Any, y: Any, options: Mapping[str, Any], dp: Any) -> Table:
+    """What X and what stands beside it are as a table; one that is read in pieces as it is."""
+    if not isinstance(X, PiecedTable):
+        return Table.of(X, y if y is None or isinstance(y, str) else column_or_1d(y, warn=True), **options)
+    given = [name for name, value in {"y": y, **options}.items() if value is not None and len(value)]
+    if given:
+        raise ParameterError(f"{given[0]} belongs to what read_in_pieces is told, for a table that is read in pieces.")
+    if dp is not None:
+        raise ParameterError("dp needs the whole table in memory; read it with read_table.")
+    return cast(Table, X)  # one in pieces has all that training asks for
 
 
 def categorical_in(X: Any, model: Model) -> list[str | int]:

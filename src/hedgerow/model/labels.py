@@ -103,8 +103,17 @@ def check_first_score(loss: Loss, given: float | None) -> None:
         raise ParameterError(f"base_score must be a number above {low:g} and below {high:g} for the {loss.name} loss.")
 
 
+BLOCK = 1 << 20
+"""Rows that are summed at once."""
+
+
 def moments(labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> NDArray[np.int64]:
     """A table's share of the mean label: sums of labels and of weights, in units of the greatest."""
+    parts = [slice(at, at + BLOCK) for at in range(0, len(labels), BLOCK)]
+    return sum((_moments(labels[part], weights[part], facts) for part in parts), np.zeros(2, np.int64))
+
+
+def _moments(labels: NDArray[np.float32], weights: NDArray[np.float32], facts: LabelFacts) -> NDArray[np.int64]:
     weight = weights.astype(np.float64) / facts.max_weight if len(weights) else np.ones(len(labels)) / facts.max_weight
     sums = np.rint(labels.astype(np.float64) / _unit(facts) * weight * 2**WIDE_BITS).astype(np.int64).sum()
     return np.array([sums, np.rint(weight * 2**WIDE_BITS).astype(np.int64).sum()])

@@ -12,6 +12,7 @@ from hedgerow.privacy.ledger import Ledger
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.boost import Callback, Round
 from hedgerow.trees.cut_search import Prefixes
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import Planned, Schedule, opening, require
 from hedgerow.trees.noised.sums import OwnSums
 
@@ -37,11 +38,11 @@ class PooledReleases:
         """What becomes known: rows with each prefix, with noise."""
         return self.noised(require(self.opening.cuts), self.own.counts(asked))
 
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
+    def begin(self, grid: Grid, schedule: Schedule, trees: PublicTrees) -> None:
         """All other releases are known now, and planned."""
         self.ledger.plan(all_released(schedule.planned[len(self.opening.planned) :]))
         self.schedule = schedule
-        self.own.begin(grid, schedule, seed)
+        self.own.begin(grid, schedule, trees)
 
     def bin_counts(self) -> I64:
         """What becomes known: rows in each bin, with noise."""

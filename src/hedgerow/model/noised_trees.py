@@ -26,7 +26,7 @@ class PooledTrees(PooledReleases):
         """All other releases are known now, and planned."""
         self.ledger.plan(all_released(schedule.planned[len(self.opening.planned) :]))
         self.trees = schedule
-        self.own.begin(start.grid, schedule.before, start.params.random_state)
+        self.own.begin(start.grid, schedule.before)
 
     def root(self) -> I64:
         """What becomes known: how many rows there are, and the sum of their labels, with noise."""

@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import ParameterError
+from hedgerow.model import pieces
 from hedgerow.trees import bins
 from hedgerow.trees.bins import BinMatrix, Grid
 from hedgerow.trees.fixedpoint import Scales
@@ -25,15 +27,28 @@ def n_categories(columns: Sequence[Column]) -> NDArray[np.int64]:
     return np.array([len(column.categories) for column in columns], np.int64)
 
 
-def own_cuts(table: Table, max_bin: int, min_rows: int, threads: int) -> tuple[Grid, NDArray[np.int32]]:
+AnyTable = Table | PiecedTable
+"""Rows here, or in files that are read in pieces."""
+
+
+def own_cuts(table: AnyTable, max_bin: int, min_rows: int, threads: int) -> tuple[Grid, NDArray[np.int32]]:
     """The cut points of a table by its own rows, and each column's fullest bin where it pays to leave that out."""
+    if isinstance(table, PiecedTable):
+        return pieces.own_cuts(table, max_bin, min_rows, threads)
     return bins.find(table.values, table.absent, n_categories(table.columns), max_bin, min_rows, threads)
+
+
+def to_bins(table: AnyTable, grid: Grid, fullest: NDArray[np.int32], threads: int) -> BinMatrix:
+    """The bins of a table."""
+    if isinstance(table, PiecedTable):
+        return pieces.binned(table, grid, fullest, threads)
+    return bins.to_bins(grid, fullest, table.values, table.absent, threads)
 
 
 def under_cuts(table: Table, grid: Grid, threads: int) -> BinMatrix:
     """The bins of a table under cut points that are not, or not only, its own."""
     fullest = bins.fullest_under(grid, table.values, table.absent, threads)
-    return bins.to_bins(grid, fullest, table.values, table.absent, threads)
+    return to_bins(table, grid, fullest, threads)
 
 
 def check_signs(constraints: Sequence[int], n_columns: int, whose: str) -> None:

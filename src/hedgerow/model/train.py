@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.data.pieces import PiecedTable
 from hedgerow.data.table import Column, Table, sources
 from hedgerow.errors import DataError, ModelError, ParameterError
 from hedgerow.model import labels as ground
 from hedgerow.model.model import ClassLabel, Model, absent_of
-from hedgerow.model.prepare import Binned, check_numeric, check_signs, growth_of, own_cuts, scales_of
+from hedgerow.model.prepare import AnyTable, Binned, check_numeric, check_signs, growth_of, own_cuts, scales_of, to_bins
 from hedgerow.trees import bins, fixedpoint
 from hedgerow.trees.bins import BinMatrix, Grid
 from hedgerow.trees.boost import Boosted, Callback, Stopping, boost
@@ -56,7 +58,7 @@ class Before:
     """Cut points."""
 
 
-def train(table: Table, params: TreeParams, task: Task) -> Model:
+def train(table: AnyTable, params: TreeParams, task: Task) -> Model:
     """Train on one table."""
     ready = prepare(table, params, task)
     growth = growth_of(ready.fixed.grid, ready.params, ready.fixed.scales, task.threads)
@@ -104,8 +106,11 @@ class Ready:
         )
 
 
-def prepare(table: Table, params: TreeParams, task: Task) -> Ready:
+def prepare(given: AnyTable, params: TreeParams, task: Task) -> Ready:
     """Everything up to the first tree."""
+    if isinstance(given, PiecedTable) and task.start is not None:
+        raise ParameterError("A table read in pieces begins a model of its own; leave out the one that is to go on.")
+    table = cast(Table, given)  # one read in pieces has all that is asked of it here
     _check(task, params, table)
     columns = _columns(table, task)
     params = _constrained(params, table, columns)
@@ -150,7 +155,7 @@ def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: T
     trees = None if task.start is None else task.start.forest
 
     def matrix(of: Table) -> BinMatrix:
-        return bins.to_bins(fixed.grid, fixed.fullest, of.values, of.absent, task.threads)
+        return to_bins(of, fixed.grid, fixed.fullest, task.threads)
 
     own = Binned(table, matrix(table), fixed.labels, fixed.weights).sample(settings, trees, task.threads)
     held_out = None
@@ -163,20 +168,29 @@ def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: T
 
 def tell(task: Task, rows: LocalRows, n_rows: int) -> None:
     """Notes on what the integers could not hold."""
-    if rows.clipped:
+    tell_of(task, rows.clipped, rows.unseen, n_rows, rows.settings.scales.bits)
+
+
+def tell_of(task: Task, clipped: int, unseen: int, n_rows: int, bits: int) -> None:
+    """The same of rows that lie elsewhere."""
+    if clipped:
         task.notes.append(
-            f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            f"{clipped} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
-    task.notes.extend(too_light(rows, n_rows))
+    task.notes.extend(_too_light(unseen, n_rows, bits))
 
 
 def too_light(rows: LocalRows, n_rows: int) -> list[str]:
     """A note if gradients of many rows round to nothing, as those of a common class do beside a very rare one."""
-    if rows.unseen <= n_rows // 100:
+    return _too_light(rows.unseen, n_rows, rows.settings.scales.bits)
+
+
+def _too_light(unseen: int, n_rows: int, bits: int) -> list[str]:
+    if unseen <= n_rows // 100:
         return []
     return [
-        f"Gradients of {rows.unseen} of {n_rows} rows are too small to be seen in {rows.settings.scales.bits} bits "
+        f"Gradients of {unseen} of {n_rows} rows are too small to be seen in {bits} bits "
         "when cuts are chosen, beside the largest label, the heaviest row or a rare class; raise gradient_bits."
     ]
 
@@ -238,7 +252,9 @@ def _reached(facts: LabelFacts, task: Task, table: Table) -> LabelFacts:
     return replace(facts, low=min(facts.low, low), high=max(facts.high, high)) if far else facts
 
 
-def _most_frequent(table: Table, column: int, n: int) -> list[int]:
+def _most_frequent(table: AnyTable, column: int, n: int) -> list[int]:
+    if isinstance(table, PiecedTable):
+        return sorted(np.argsort(-table.category_counts(column), kind="stable")[:n].tolist())
     values = table.values
     codes = values[:, column] if isinstance(values, np.ndarray) else values[:, [column]].data
     counts = np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=len(table.columns[column].categories))

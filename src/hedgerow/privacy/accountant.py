@@ -211,6 +211,7 @@ def _library() -> Any:
     return dp_accounting
 
 
+@cache
 def _version() -> str:
     _library()
     return version(LIBRARY)

@@ -23,7 +23,7 @@ from hedgerow.protocols.session.group import PartyGroup
 
 
 def _consented(plan: Plan, name: str, public_key: bytes) -> bytes:
-    return plan.digest + name.encode() + b"\0" + public_key
+    return plan.signed + name.encode() + b"\0" + public_key
 
 
 def check_key(plan: Plan, key: Key) -> None:
@@ -38,7 +38,7 @@ def check_key(plan: Plan, key: Key) -> None:
 def propose(group: PartyGroup, driver: Identity | None) -> tuple[Key, ...]:
     """The driver's side: everyone's consent, checked."""
     plan = group.plan
-    certificate, signature = (driver.certificate, driver.sign("plan", plan.digest)) if driver else (b"", b"")
+    certificate, signature = (driver.certificate, driver.sign("plan", plan.signed)) if driver else (b"", b"")
     keys = []
     for name, answer in group.tell(Propose(plan.text, certificate, signature), Consent).items():
         keys.append(Key(name, answer.public_key, answer.certificate, answer.signature))
@@ -64,7 +64,7 @@ class Membership:
     def consent(self, request: Propose) -> Consent:
         """Sign the plan, if the owner's rules allow it. What becomes known: that they do."""
         plan = Plan.read(request.plan)
-        if self.plan is not None and plan.digest != self.plan.digest:
+        if self.plan is not None and plan.signed != self.plan.signed:
             raise ProtocolError("The driver proposes another plan than the one this party consented to.")
         if self.plan is None:
             self._check(plan, request)
@@ -80,7 +80,7 @@ class Membership:
         if plan.coordinator:
             if fingerprint(request.certificate) != plan.coordinator:
                 raise IdentityError("The driver's certificate is not the one the plan names.")
-            verify(request.certificate, "plan", plan.digest, request.signature)
+            verify(request.certificate, "plan", plan.signed, request.signature)
 
     def meet(self, request: Introduce) -> Mapping[int, bytes]:
         """Secrets with every other party whose signed key is pinned in the plan."""

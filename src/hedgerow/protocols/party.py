@@ -14,6 +14,7 @@ from hedgerow.errors import ProtocolError
 from hedgerow.protocols.columns import own_facts
 from hedgerow.protocols.horizontal.batch import Pending, worked_out
 from hedgerow.protocols.joining import Membership
+from hedgerow.protocols.probe import Echoes
 from hedgerow.protocols.roles import ROLES, role_of
 from hedgerow.protocols.session.owner import Attempt, Owner, PartyContext, books_of
 from hedgerow.protocols.session.shell import Shell, Table
@@ -28,8 +29,14 @@ class Party(Shell[Pending]):
         super().__init__(owner.log, partial(worked_out, threads=threads))
         self.owner, self.threads, self.keep_model = owner, threads, keep_model
         self.member = Membership(owner.name, owner.policy, owner.identity, owner.revoked)
-        self.joining: Table[Pending] = {m.Propose: self._consent, m.Introduce: self._introduce}
+        self.echoes = Echoes(owner.policy.most_probe_bytes)
+        self.joining: Table[Pending] = {
+            m.Probe: self._echo, m.Propose: self._consent, m.Introduce: self._introduce,
+        }  # fmt: skip
         self.table = self.joining
+
+    def _echo(self, request: m.Probe, _: Frame) -> m.Echo:
+        return self.echoes.answer(request, self.member.plan)
 
     def _consent(self, request: m.Propose, _: Frame) -> m.Consent:
         """A policy's rules for predictions are others than for training, so that one is not taken for the other."""

@@ -95,8 +95,11 @@ class OwnDraws:
 
     def places(self, round_: int, nodes: Nodes, open_: "OpenBins | None" = None) -> Places:
         """Where each node is cut, if these columns cut it."""
-        drawn = drawn_at(self.seed, round_, nodes)
         low, high = OpenBins(self).of(nodes) if open_ is None else open_.of(nodes)
+        return self.placed(drawn_at(self.seed, round_, nodes), low, high)
+
+    def placed(self, drawn: Draws, low: Ints, high: Ints) -> Places:
+        """The same for nodes of any rounds: by their draws, and first and last open bins (nodes x columns)."""
         # A column with a single value can be cut from what is missing, once.
         column = self._columns(drawn[:, COLUMN], (high > low) | ((self.n_values == 1) & (low == 0)))
         n_values, missing, by_set = self.n_values[column], self.has_missing[column], self.categorical[column]

@@ -13,6 +13,7 @@ from hedgerow.protocols.horizontal.prepare import grid_of
 from hedgerow.protocols.noised.promises import dp_of
 from hedgerow.protocols.party_rows import PartyTable
 from hedgerow.trees.bins import Grid
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import Terms
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
@@ -28,6 +29,11 @@ def own_sums(plan: Plan, own: PartyTable, threads: int) -> OwnSums:
         raise ProtocolError("Differential privacy goes with rows in a table here only, not on a cluster.")
     rows = OwnRows(own.table.values, own.table.absent, own.labels)
     return OwnSums(rows, agreed_terms(plan, own), threads)
+
+
+def told_trees(_: Frame, grid: Grid, seed: int) -> PublicTrees:
+    """The drawn trees over these cut points, once for all parties that hear this frame."""
+    return PublicTrees(grid, seed)
 
 
 def told_grid(frame: Frame, columns: tuple[Column, ...], max_bin: int) -> Grid:

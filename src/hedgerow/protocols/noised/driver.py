@@ -27,6 +27,7 @@ from hedgerow.trees.bins import Grid
 from hedgerow.trees.boost import Callback, Round
 from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening
 from hedgerow.trees.noised.sums import n_words
 
@@ -76,7 +77,7 @@ class GroupReleases:
 
         return self.opened(place, request, n)
 
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:  # noqa: ARG002  # the plan has the seed
+    def begin(self, grid: Grid, schedule: Schedule, trees: PublicTrees) -> None:  # noqa: ARG002  # all can draw them
         """Everybody is told what is fixed, and works out the rest."""
         self.grid, self.places = grid, places(schedule)
         self.entries.plan_rest(schedule)

@@ -17,7 +17,7 @@ from hedgerow.model.file import decoded
 from hedgerow.protocols.horizontal.batch import Pending
 from hedgerow.protocols.horizontal.schema import SchemaTable
 from hedgerow.protocols.horizontal.steps import MaskedSender, Reply
-from hedgerow.protocols.noised.agreed_rows import agreed_terms, own_sums, told_grid
+from hedgerow.protocols.noised.agreed_rows import agreed_terms, own_sums, told_grid, told_trees
 from hedgerow.protocols.noised.own_releases import OwnReleases
 from hedgerow.protocols.noised.promises import Agreed, check_model
 from hedgerow.protocols.noised.told import Asked, ToldSums
@@ -87,7 +87,7 @@ class NoisedParty:
         planned = told.schedule(request.n_rows)
         grid = frame.derived(told_grid, self.schema.own.columns, planned.max_bin)
         releases.plan_rest(planned)
-        told.begin(grid, planned, self.plan.params.random_state)
+        told.begin(grid, planned, frame.derived(told_trees, grid, self.plan.params.random_state))
         return m.Done()
 
     def _give(self, attempt: Attempt, sender: MaskedSender, request: Asked, frame: Frame) -> Reply:

@@ -13,6 +13,7 @@ from hedgerow.protocols.noised.places import Kind, Place, opening_places, places
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.noised.greedy_rule import GreedySchedule
+from hedgerow.trees.noised.public_trees import PublicTrees as PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, Schedule, Terms, opening, schedule
 from hedgerow.trees.noised.sums import OwnSums
 
@@ -43,12 +44,12 @@ class ToldSums:
         """What is released when so many rows are told."""
         return schedule(self.terms, n_rows)
 
-    def begin(self, grid: Grid, told: AnySchedule, seed: int) -> None:
+    def begin(self, grid: Grid, told: AnySchedule, trees: PublicTrees) -> None:
         """Everything that is fixed before the first tree."""
         if self.grid is not None or not isinstance(told, Schedule):
             raise ProtocolError("The driver begins trees that have begun.")
         self.grid, self.places = grid, places(told)
-        self.own.begin(grid, told, seed)
+        self.own.begin(grid, told, trees)
 
     def next_place(self, request: Asked) -> Place:
         """The release that is asked for; refused if it is not the next."""

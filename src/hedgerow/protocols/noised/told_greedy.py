@@ -13,7 +13,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import sized
 from hedgerow.errors import ProtocolError
 from hedgerow.protocols.noised.places import Kind, Place, greedy_places
-from hedgerow.protocols.noised.told import AnySchedule, Asked, ToldSums
+from hedgerow.protocols.noised.told import AnySchedule, Asked, PublicTrees, ToldSums
 from hedgerow.protocols.told_trees import ToldTrees, Way, at_roots
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.losses import Loss
@@ -46,12 +46,12 @@ class ToldGreedy(ToldSums):
         """What is released when so many rows are told."""
         return greedy_schedule(self.terms, n_rows, chosen_of(self.plan.params))
 
-    def begin(self, grid: Grid, told: AnySchedule, seed: int) -> None:
+    def begin(self, grid: Grid, told: AnySchedule, trees: PublicTrees) -> None:  # noqa: ARG002  # none are drawn
         """Everything that is fixed before the first tree."""
         if self.grid is not None or not isinstance(told, GreedySchedule):
             raise ProtocolError("The driver begins trees that have begun.")
         self.grid, self.places, self.trees = grid, greedy_places(told), GreedyTrees(told)
-        self.own.begin(grid, told.before, seed)
+        self.own.begin(grid, told.before)
         plan = replace(self.plan, params=self.trees.params(self.plan.params))
         self.told = at_roots(plan, grid, self.loss.n_trees, 0)
 

@@ -18,7 +18,7 @@ from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.state import Progress
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_first import Talk, ask_all_sides
-from hedgerow.protocols.vertical.own_releases import OwnReleases, classes_of, mu_of
+from hedgerow.protocols.vertical.own_releases import OwnReleases, classes_of, mu_of, rows_per_id
 from hedgerow.protocols.vertical.prepare import prepare
 from hedgerow.protocols.vertical.private_cuts import cuts_for, declared, private_grid, releases_of_kinds
 from hedgerow.trees.grow import Rows
@@ -33,14 +33,15 @@ class NoisedModel:
     subtracts = False
 
     def __init__(self, plan: Plan, own: Active, log: Log) -> None:
-        self.plan, self.schedule = plan, drawn_schedule(mu_of(plan), plan.params.n_estimators)
-        cuts = cuts_for(plan, declared(plan, own.own_table))
-        self.releases = OwnReleases(plan, own, log, (*cuts.opening.planned, *self.schedule.planned))
+        most = rows_per_id(plan, own)
+        self.plan, self.schedule = plan, drawn_schedule(mu_of(plan), plan.params.n_estimators, most)
+        self.cuts = cuts_for(plan, declared(plan, own.own_table), most)
+        self.releases = OwnReleases(plan, own, log, (*self.cuts.opening.planned, *self.schedule.planned))
 
     def prepare(self, plan: Plan, own: Active, threads: int) -> Ready:
         """What becomes known: own cut points, and the mean label, of noised sums."""
         own = replace(own, own_table=declared(plan, own.own_table))
-        grid = private_grid(plan, own.own_table, self.releases.release, threads)
+        grid = private_grid(plan, own.own_table, self.cuts, self.releases.release, threads)
         ready = prepare(plan, own, threads, Before(self.mean(own), grid))
         return replace(ready, rows=clipped_rows(ready.rows))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
+from hedgerow.data.ids import check_rows_per_id
 from hedgerow.errors import DataError, PrivacyError
 from hedgerow.model.model import ClassLabel
 from hedgerow.model.noised_terms import all_released
@@ -57,6 +58,15 @@ def mu_of(plan: Plan) -> float:
     """Of the Gaussian mechanism that all releases of a run together are."""
     dp = plan.method.dp
     return 0.0 if dp is None else mu_of_budget(dp.epsilon, dp.delta)
+
+
+def rows_per_id(plan: Plan, own: Active) -> int:
+    """The most rows that the promise's unit has at the active party; refused where an id has more."""
+    dp = plan.method.dp
+    if dp is None or dp.unit != "person":
+        return 1
+    check_rows_per_id(() if own.own_table.ids is None else own.own_table.ids.tolist(), dp.rows_per_id)
+    return dp.rows_per_id
 
 
 def classes_of(plan: Plan, own: Active) -> tuple[ClassLabel, ...]:

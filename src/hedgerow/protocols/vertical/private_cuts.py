@@ -56,21 +56,23 @@ def declared(plan: Plan, table: Table) -> Table:
     return table.aligned(columns)
 
 
-def cuts_of(plan: Plan, n_columns: int, n_numeric: int) -> OwnedCuts:
+def cuts_of(plan: Plan, n_columns: int, n_numeric: int, rows_per_id: int = 1) -> OwnedCuts:
     """What an owner of so many columns releases."""
     dp = plan.method.dp
     mu = mu_of_budget(dp.epsilon, dp.delta) if dp is not None else 0.0
-    return OwnedCuts(mu, len(plan.members), n_columns, n_numeric)
+    return OwnedCuts(mu, len(plan.members), n_columns, n_numeric, rows_per_id)
 
 
-def cuts_for(plan: Plan, table: Table) -> OwnedCuts:
-    """What the owner of this table releases."""
-    return cuts_of(plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns))
+def cuts_for(plan: Plan, table: Table, rows_per_id: int = 1) -> OwnedCuts:
+    """What the owner of this table releases, whose unit of the promise has at most so many rows there."""
+    return cuts_of(plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns), rows_per_id)
 
 
-def releases_for(plan: Plan, table: Table) -> tuple[Release, ...]:
-    """The same, as a ledger has it."""
-    return all_released(cuts_for(plan, table).opening.planned)
+def each_once(plan: Plan, table: Table) -> Table:
+    """A passive party's rows as they are counted: one of many rows of the active party is counted once."""
+    if not plan.method.links:
+        return table
+    return table.take(np.sort(np.unique(np.asarray(table.ids), return_index=True)[1]))
 
 
 def releases_of_kinds(plan: Plan, by_category: NDArray[np.bool_]) -> tuple[Release, ...]:
@@ -78,9 +80,9 @@ def releases_of_kinds(plan: Plan, by_category: NDArray[np.bool_]) -> tuple[Relea
     return all_released(cuts_of(plan, len(by_category), int((~by_category).sum())).opening.planned)
 
 
-def private_grid(plan: Plan, table: Table, noise: Noise, threads: int) -> Grid:
+def private_grid(plan: Plan, table: Table, cuts: OwnedCuts, noise: Noise, threads: int) -> Grid:
     """Cut points of a table from counts with noise; nothing is said."""
-    cuts, zeros = cuts_for(plan, table), np.zeros(table.n_rows, np.float32)
+    zeros = np.zeros(table.n_rows, np.float32)
     counted = _NoisedCounts(cuts, OwnSums(OwnRows(table.values, table.absent, zeros), cuts.terms, threads), noise)
     n_rows = float(counted.rows()[0]) / ROW_UNITS
     return noised_grid(counted, cuts.search(n_rows, plan.params.max_bin), n_categories(table.columns))

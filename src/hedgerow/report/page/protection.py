@@ -166,6 +166,8 @@ def _word(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_word(one)}" for name, one in value.items())
     if isinstance(value, list | tuple):
         more = f" and {len(value) - SMALL} more" if len(value) > SMALL else ""
         return ", ".join(_word(one) for one in value[:SMALL]) + more

@@ -21,11 +21,9 @@ def result(subject: Subject) -> Section:
         return Section("result", "Result", _so_far(subject), (_why_none(subject),))
     own = next(iter(figures.values()))
     learnt = " The model has learnt from them, so the figures are too good." if "training" in subject.rows else ""
-    parts = (
-        [_tiles(own), paragraph(f"Measured on {_rows(subject)}.{learnt}", class_="note")] if _is_one(subject) else []
-    )
+    parts = [tiles(own), paragraph(f"Measured on {_rows(subject)}.{learnt}", class_="note")] if _is_one(subject) else []
     if len(figures) > 1:
-        parts += [_first_picture(figures), _all_figures(figures)]
+        parts += [_first_picture(figures), all_figures(figures)]
     else:
         lacks.append(
             "What each party reaches alone, or all with their data in one place, is not known here: put runs of "
@@ -48,9 +46,10 @@ def _is_one(subject: Subject) -> bool:
     return subject.run is None or not subject.run.of_each_party
 
 
-def _tiles(own: Mapping[str, float]) -> Html:
-    tiles = [tag("div", tag("b", f"{value:.4g}"), tag("span", name)) for name, value in list(own.items())[:MOST_TILES]]
-    return tag("div", *tiles, class_="figures")
+def tiles(own: Mapping[str, float]) -> Html:
+    """A model's figures, large."""
+    shown = [tag("div", tag("b", f"{value:.4g}"), tag("span", name)) for name, value in list(own.items())[:MOST_TILES]]
+    return tag("div", *shown, class_="figures")
 
 
 def _rows(subject: Subject) -> str:
@@ -77,7 +76,8 @@ def _first_picture(figures: Mapping[str, Mapping[str, float]]) -> Html:
     )  # fmt: skip
 
 
-def _all_figures(figures: Mapping[str, Mapping[str, float]]) -> Html:
+def all_figures(figures: Mapping[str, Mapping[str, float]]) -> Html:
+    """All models' figures, one model a line."""
     metrics = list(dict.fromkeys(name for found in figures.values() for name in found))
     rows = [[name, *(f"{found[m]:.4g}" if m in found else "" for m in metrics)] for name, found in figures.items()]
     return table(["model", *metrics], rows, range(1, len(metrics) + 1))

@@ -31,7 +31,7 @@ figcaption, .note { color: var(--soft); font-size: .88rem; max-width: 44rem }
 .wide { overflow-x: auto; margin: .6rem 0 1rem }
 table { border-collapse: collapse; font-size: .92rem; width: 100% }
 caption { text-align: left; font-weight: 600; padding-bottom: .3rem }
-th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: top }
+th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: top; overflow-wrap: break-word }
 th { border-bottom: 2px solid var(--line); font-weight: 600 }
 tbody tr { border-bottom: 1px solid var(--line) }
 .number { text-align: right; font-variant-numeric: tabular-nums }

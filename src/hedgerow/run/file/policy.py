@@ -10,7 +10,7 @@ from hedgerow.errors import PolicyError, RunError
 from hedgerow.run.file.section import nearest
 
 _DEFAULTS = Policy()
-_NUMBERS = {"most_epsilon": 1e6, "most_delta": 0.1}
+_NUMBERS = {"most_epsilon": 1e6, "most_delta": 0.1, "least_link_mbit": 500}
 _LISTS = {"columns": "columns", "openers": "parties"}
 
 

@@ -10,11 +10,13 @@ import msgspec
 
 import hedgerow
 from hedgerow.agreement.options import Method, Vertical
+from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Disclosure, NamedColumns, disclosures
 from hedgerow.errors import RunError
 from hedgerow.privacy.promise import Promise, sentences
 from hedgerow.protocols.align.progress import learnt
 from hedgerow.protocols.link.ids import linkages
+from hedgerow.protocols.probe import sentence
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.passive_run import GAVE
 from hedgerow.run.folder.differences import differences
@@ -107,6 +109,13 @@ def promised(promise: Promise | None) -> dict[str, Any]:
     if promise is None:
         return {}
     return {"differential_privacy": {**asdict(promise), "sentences": list(sentences(promise))}}
+
+
+def linked_at(plan: Plan) -> dict[str, Any]:
+    """The speed of each link, as measured and signed, and what was chosen by it; nothing where none was measured."""
+    if not plan.link_speeds:
+        return {}
+    return {"link": {"measured": [asdict(one) for one in plan.link_speeds], "chosen": sentence(plan.link_speeds)}}
 
 
 def given(lines: Iterable[Line]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ JOINING, FINDING, PREPARING, GROWING, PREDICTING, ENDING = (
 )  # fmt: skip
 OTHER = "other"
 _KINDS: Mapping[str, tuple[type[m.Request] | type[m.Answer], ...]] = {
-    JOINING: (m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Lead),
+    JOINING: (m.Probe, m.Echo, m.Propose, m.Consent, m.Introduce, m.Facts, m.Agree, m.Lead),
     FINDING: (
         m.AskSetSize, m.SetSize, m.BeginBlinding, m.AskBlinded, m.BlindedIds, m.BlindIds, m.MarkCommon, m.Marks,
         m.AskProofs, m.Proofs, m.BeginLink, m.LinkSize, m.LinkIds, m.LinkedIds, m.ShowIds, m.HeldIds, m.LinkCounts,

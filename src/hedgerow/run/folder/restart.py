@@ -28,7 +28,7 @@ LOG, CHECKPOINT, MODEL, PART = "audit.log", "checkpoint", "model.json", "part.js
 BEFORE_SUMS = frozenset(
     kind.__name__
     for kind in (
-        m.Consent, m.Facts, m.Done, m.SetSize, m.BlindedIds, m.Marks, m.Proofs, m.CommonColumns, m.OwnColumns,
+        m.Echo, m.Consent, m.Facts, m.Done, m.SetSize, m.BlindedIds, m.Marks, m.Proofs, m.CommonColumns, m.OwnColumns,
         m.NamedColumns,
     )
 )  # fmt: skip

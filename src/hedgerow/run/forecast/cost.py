@@ -22,7 +22,7 @@ from hedgerow.run.forecast.noised_ways import NOISED
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
-from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked
+from hedgerow.run.forecast.vertical import Sizes, drawn_levels, levels, merging_of, n_asked, over_usual_link, probes
 from hedgerow.trees.cut_search import DIGIT_BITS, KEY_BITS
 
 __all__ = ["BITS_PER_SECOND", "SECONDS_PER_TRIP", "Cost", "Shape", "cost"]
@@ -70,7 +70,8 @@ class Cost:
 
 
 def cost(plan: Plan, shape: Shape) -> Cost:
-    """The cost of a plan on data of this shape."""
+    """The cost of a plan on data of this shape; a link that is still to be measured is taken for the usual one."""
+    plan = over_usual_link(plan, BITS_PER_SECOND / 1e6, SECONDS_PER_TRIP)
     lines = FORECASTS[type(plan.method)](plan, shape)
     return Cost(tuple(line for line in lines if line.times), len(plan.answering))
 
@@ -184,6 +185,7 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     """A vertical or hybrid run, for the mean passive party; each is asked for sides at its share of the cuts."""
     if shape.n_rows is None:
         raise ParameterError(f"The cost of a {plan.method.word} run depends on its rows; say how many with --rows.")
+    yield from probes(plan)
     yield Line("Propose", 1, len(plan.text) + (CONSENT if plan.coordinator else 0), trip=True)
     yield Line("Consent", 1, CONSENT)
     yield Line("Introduce", 1, len(plan.answering) * CONSENT, trip=True)

@@ -58,7 +58,8 @@ def used(plan: Plan) -> tuple[Kind, ...]:
 
 
 def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
-    joining = tuple(kind for kind in JOINING if kind not in (m.Agree, m.Farewell))
+    probed: tuple[Kind, ...] = (m.Probe, m.Echo) if plan.measures else ()
+    joining = (*probed, *(kind for kind in JOINING if kind not in (m.Agree, m.Farewell)))
     ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from hedgerow.agreement.ciphers import cipher_of
-from hedgerow.agreement.options import Lattice, Paillier
+from hedgerow.agreement.ciphers import cipher_of, link_of
+from hedgerow.agreement.options import Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginSealed
 from hedgerow.privacy.additive import Merging
@@ -66,7 +66,7 @@ def _sums(plan: Plan, agreed: RowsPlan, groups: int) -> tuple[float, float]:
     """Bytes of sealed rows, and of the sums of so many groups."""
     privacy = plan.method.privacy
     if not isinstance(privacy, Paillier):
-        layout = rows_layout(agreed, privacy.link_mbit if isinstance(privacy, Lattice) else None, by_public_key=False)
+        layout = rows_layout(agreed, link_of(plan), by_public_key=False)
         returns = ceil(results(agreed, layout) * groups / agreed.groups) / (1 << layout.merges)
         wanted = groups * layout.lanes * 54 / 8
         return blocks(agreed, layout) * layout.lanes * 4 * POLYNOMIAL_BYTES, returns * 2 * POLYNOMIAL_BYTES + wanted

@@ -4,12 +4,13 @@ Sealed gradients and sums are reckoned by what each cipher makes of them, in the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import NamedTuple
 
 from hedgerow import _native
-from hedgerow.agreement.ciphers import cipher_of
+from hedgerow.agreement.ciphers import cipher_of, link_of
+from hedgerow.agreement.link_speeds import LinkSpeed
 from hedgerow.agreement.options import Lattice, Paillier
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import BeginSealed
@@ -17,7 +18,9 @@ from hedgerow.privacy.additive import Merging
 from hedgerow.privacy.lattice.layout import POLYNOMIAL_BYTES, blocks, rows_layout
 from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
+from hedgerow.protocols.probe import at_most
 from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, POSITIVE, RUN_SUMS, run_nodes, tree_plans
+from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.trees import Trees
 
 WORD = 8
@@ -39,6 +42,21 @@ class Level:
 
     sealed: float
     returned: float
+
+
+def over_usual_link(plan: Plan, mbit: float, delay: float) -> Plan:
+    """A plan whose links are still to be measured, as if all were of this speed and delay in seconds."""
+    if not plan.measures or plan.link_speeds:
+        return plan
+    return replace(plan, link_speeds=tuple(LinkSpeed.measured(name, mbit, delay) for name in plan.answering))
+
+
+def probes(plan: Plan) -> Iterator[Line]:
+    """How links are measured, where they are."""
+    if plan.measures:
+        exchanges, n_bytes = at_most(len(plan.answering))
+        yield Line("Probe", exchanges, n_bytes, trip=True)
+        yield Line("Echo", exchanges, n_bytes)
 
 
 def n_asked(plan: Plan, trees: Trees) -> float:
@@ -88,7 +106,7 @@ def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
         nodes, rows = max(1, round(asked / reached)), max(1, min(every, ceil(every * share / reached)))
         privacy = plan.method.privacy
         if isinstance(privacy, Lattice):
-            step = _lattice(plan, privacy.link_mbit, sizes, rows, nodes)
+            step = _lattice(plan, link_of(plan), sizes, rows, nodes)
         else:
             step = _sealed_once(plan, sizes, every if level == 0 else 0, nodes)
         yield Level(step.sealed * reached, step.returned * reached)

@@ -41,6 +41,6 @@ def driven(
         found["training"] = curves.training
     folder.write_json(METRICS, found)
     beside = {"losses": losses_of(state), "leaks": list(leaks(plan)), "notes": notes}
-    beside |= {**manifest.bins_learnt(state), **manifest.promised(model.promise)}
+    beside |= {**manifest.bins_learnt(state), **manifest.promised(model.promise), **manifest.linked_at(plan)}
     kept = folder.finish({MODEL: encoded(model)}, beside)
     return Driven(folder.path, model, sum(seconds), manifest.bytes_by_party(kept["messages"]))

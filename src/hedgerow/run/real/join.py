@@ -61,8 +61,9 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
             noised=noised_words(folder.path, plan.digest),
         )  # fmt: skip
         kept = KeptModel(folder, kept_file(run))
-        content = served(seat, Party(owner, options.threads, kept.keep), kept)
-        keep_end(folder, plan, (kept.file, content), (table, valid), notes, options)
+        party = Party(owner, options.threads, kept.keep)
+        content = served(seat, party, kept)
+        keep_end(folder, party.member.agreed_plan, (kept.file, content), (table, valid), notes, options)
     return place
 
 

@@ -21,6 +21,7 @@ def keep_end(
     if file == MODEL:
         keep_own_curves(folder, content, *own, options.say, options.threads)
     beside = {"leaks": list(leaks(plan)), "notes": list(notes), **manifest.given(folder.log.lines())}
+    beside |= manifest.linked_at(plan)
     if file == MODEL and plan.method.promises_dp:
         beside |= manifest.promised(models.decoded(content, "The model that came").promise)
     folder.finish({file: content}, beside)

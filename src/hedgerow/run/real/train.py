@@ -19,6 +19,7 @@ from hedgerow.run.real.active_curves import ActiveCurves
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive
 from hedgerow.run.real.driven import Driven, driven
+from hedgerow.run.real.link_speeds import settled
 from hedgerow.run.real.own_tables import Own, active_of, digest
 
 
@@ -37,6 +38,7 @@ def train(run: RunFile, identity: Identity, options: Options, own: Own | None = 
         drive(seat, folder, plan.answering, options.watch) as (corridor, recorder),
     ):
         notes: list[str] = []
+        plan = settled(seat, corridor, folder)
         curves, safe = ActiveCurves(plan, active, places), checkpoint.keeping(folder.log)
 
         def keep(state: State) -> None:

@@ -6,13 +6,14 @@ the rounds is kept, which averages the noise of many rounds.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.trees import losses
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.noised.rule import GRADIENT_UNITS, ROW_UNITS, Schedule, Terms, require
+from hedgerow.trees.noised.rule import GRADIENT_UNITS, ROW_UNITS, Additive, Schedule, Terms, require
 from hedgerow.trees.noised.sums import zero_bins
 
 F32 = NDArray[np.float32]
@@ -43,6 +44,29 @@ class Iterate:
         return self.base.astype(np.float32), self.values.astype(np.float32).reshape(-1)
 
 
+class Alike(NamedTuple):
+    """Columns whose values have the same prior, so that one call finds the steps of all."""
+
+    bins: I64
+    """Where each has its bins among all (columns x bins)."""
+    prior: F64
+    """The inverse of the values' covariance."""
+
+
+def alike_columns(grid: Grid, rule: Additive) -> list[Alike]:
+    """All columns, those of one kind and number of bins together."""
+    kinds = np.stack([np.diff(grid.offsets), grid.n_values, grid.categorical], axis=1).astype(np.int64)
+    found = []
+    for width, n, by_set in np.unique(kinds, axis=0).tolist():
+        columns = np.flatnonzero((kinds == (width, n, by_set)).all(axis=1))
+        prior = np.eye(width) / rule.tau**2
+        if not by_set:
+            steps = np.diff(np.eye(width)[:n], axis=0)
+            prior += steps.T @ steps / rule.smooth**2
+        found.append(Alike(grid.offsets[columns].astype(np.int64)[:, None] + np.arange(width), prior))
+    return found
+
+
 class AdditiveRounds:
     """What the driver makes of the sums, round after round."""
 
@@ -56,6 +80,7 @@ class AdditiveRounds:
         self.mean = np.zeros(schedule.terms.n_scores)
         self.kept: list[Iterate] = []
         self.round = 0
+        self.alike = alike_columns(grid, self.rule)
 
     def take(self, words: I64) -> None:
         """The sums of a round with noise; those of the first tell the first score, too."""
@@ -119,23 +144,22 @@ class AdditiveRounds:
             unit = 1.0 if self.schedule.terms.regression else float(mean * (1 - mean))
             step = self.rule.rate * np.clip(total[score] / self.n_rows, -limit, limit) / unit
             base[score] -= np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-            for column in range(self.grid.n_columns):
-                at = slice(int(self.grid.offsets[column]), int(self.grid.offsets[column + 1]))
-                values[score, at] -= self.rule.rate * self._news(gradients[score, at], unit * self.rows[at], column)
+            for alike in self.alike:
+                news = self._news(gradients[score, alike.bins], unit * self.rows[alike.bins], alike.prior)
+                values[score, alike.bins] -= self.rule.rate * news
         return Iterate(np.clip(base, *bounds(self.schedule.terms)), values)
 
-    def _news(self, gradients: F64, hessians: F64, column: int) -> F64:
-        """By how much a column's values are too large, as far as its sums tell."""
+    def _news(self, gradients: F64, hessians: F64, prior: F64) -> F64:
+        """By how much values (columns x bins) are too large, as far as each column's sums tell."""
         rule = self.rule
         noise = rule.gradients.variance / rule.rounds / GRADIENT_UNITS**2  # of all rounds' mean
         variance = noise + (hessians if rule.spread is None else rule.spread * hessians)
-        centred = gradients - hessians * (gradients.sum() / max(float(hessians.sum()), 1e-9))
-        prior = np.eye(len(hessians)) / rule.tau**2
-        if not self.grid.categorical[column]:
-            n = int(self.grid.n_values[column])
-            steps = np.diff(np.eye(len(hessians))[:n], axis=0)
-            prior += steps.T @ steps / rule.smooth**2
-        found: F64 = np.linalg.solve(np.diag(hessians**2 / variance) + prior, hessians / variance * centred)
+        mean = gradients.sum(axis=1) / np.maximum(hessians.sum(axis=1), 1e-9)
+        weighted = hessians / variance * (gradients - hessians * mean[:, None])
+        bins = np.arange(hessians.shape[1])
+        known = np.tile(prior, (len(hessians), 1, 1))
+        known[:, bins, bins] += hessians**2 / variance
+        found: F64 = np.linalg.solve(known, weighted[:, :, None])[:, :, 0]
         return found
 
 

@@ -47,11 +47,19 @@ class OwnedCuts:
     n_parties: int
     n_columns: int
     n_numeric: int
+    rows_per_id: int = 1
+    """The most rows of it that the promise's unit has here."""
 
     @property
     def terms(self) -> Terms:
         """As the search for cut points takes them: what all owners together spend is spent once."""
-        return Terms("random", self.mu / sqrt(self.n_parties), max(self.n_columns, 1), self.n_numeric)
+        return Terms(
+            "random",
+            self.mu / sqrt(self.n_parties),
+            max(self.n_columns, 1),
+            self.n_numeric,
+            rows_per_id=self.rows_per_id,
+        )
 
     @property
     def opening(self) -> Opening:
@@ -78,12 +86,12 @@ class DrawnSchedule:
         return self.root, self.leaves
 
 
-def drawn_schedule(mu: float, n_rounds: int) -> DrawnSchedule:
-    """For so many rounds, of a tree for each score."""
-    reach = ROOT_LENGTH * GRADIENT_UNITS
+def drawn_schedule(mu: float, n_rounds: int, rows_per_id: int = 1) -> DrawnSchedule:
+    """For so many rounds, of a tree for each score; the promise's unit has at most so many rows."""
+    reach, of_leaves = ROOT_LENGTH * GRADIENT_UNITS * rows_per_id, float(CLIP.units * rows_per_id)
     left = 1 - ROWS_SHARE - CUTS_SHARE - ROOT_SHARE
     return DrawnSchedule(
         n_rounds,
         Planned("first score", reach, variance_for(reach, mu, ROOT_SHARE)),
-        Planned("sums of leaves", float(CLIP.units), variance_for(CLIP.units, mu, left, n_rounds), n_rounds),
+        Planned("sums of leaves", of_leaves, variance_for(of_leaves, mu, left, n_rounds), n_rounds),
     )

@@ -12,7 +12,8 @@ from hedgerow.trees.cut_search import Prefixes
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.noised.additive import AdditiveRounds, Iterate
 from hedgerow.trees.noised.cut_search import NoisedSearch
-from hedgerow.trees.noised.forests import Scale, additive_forest, drawn_forest, with_bases
+from hedgerow.trees.noised.forests import DrawnRound, Scale, additive_forest, drawn_forest, with_bases
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.random_trees import first_values, leaf_values
 from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, Schedule, Terms, require, schedule
 
@@ -33,7 +34,7 @@ class Opened(Protocol):
 class Releases(Opened, Protocol):
     """Sums over all rows, each word with the noise of the schedule: what `OwnSums` says, plus noise."""
 
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
+    def begin(self, grid: Grid, schedule: Schedule, trees: PublicTrees) -> None:
         """Tell what is agreed on."""
 
     def bin_counts(self) -> I64:
@@ -67,7 +68,8 @@ def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int, rule: Ru
     """Grow the forest; `n_categories` is 0 for a numeric column. Everything returned is made of noised sums alone."""
     plan = rule(terms, float(releases.rows()[0]) / ROW_UNITS)
     grid = noised_grid(releases, plan, n_categories)
-    releases.begin(grid, plan, seed)
+    trees = PublicTrees(grid, seed)
+    releases.begin(grid, plan, trees)
     scale = Scale.of(terms)
     forests, start = [], Iterate.zero(grid, terms)
     if plan.additive is not None:
@@ -77,15 +79,15 @@ def fit(releases: Releases, terms: Terms, n_categories: I64, seed: int, rule: Ru
         start = rounds.averaged()
         forests.append(additive_forest(grid, start, rounds.rows, scale))
     if plan.trees is not None:
-        start, forest = _random_trees(releases, plan, grid, seed, start)
+        start, forest = _random_trees(releases, plan, trees, start)
         forests.append(forest)
     return Fitted(scale.base(start), join(forests), grid, plan)
 
 
-def _random_trees(releases: Releases, plan: Schedule, grid: Grid, seed: int, start: Iterate) -> tuple[Iterate, Forest]:
+def _random_trees(releases: Releases, plan: Schedule, trees: PublicTrees, start: Iterate) -> tuple[Iterate, Forest]:
     """Drawn trees from these scores on; where there was nothing before, the first one's sums tell the first score."""
     releases.restart(*start.told)
-    scale, forests, values = Scale.of(plan.terms), [], np.empty(0, np.float32)
+    rounds, values = [], np.empty(0, np.float32)
     for round_ in range(require(plan.trees).rounds):
         words = releases.leaves(round_, values)
         if round_ == 0 and plan.additive is None:
@@ -93,10 +95,9 @@ def _random_trees(releases: Releases, plan: Schedule, grid: Grid, seed: int, sta
             start = Iterate(start.base + values[::N_LEAVES], start.values)
             continue
         values, covers = leaf_values(plan, words)
-        forests.append(drawn_forest(grid, seed, round_, values, covers, scale))
-    if plan.additive is None:
-        forests[0] = with_bases(forests[0], start)
-    return start, join(forests)
+        rounds.append(DrawnRound(round_, values, covers))
+    forest = drawn_forest(trees, rounds, Scale.of(plan.terms))
+    return start, with_bases(forest, start) if plan.additive is None else forest
 
 
 def noised_grid(releases: Opened, plan: Schedule, n_categories: I64) -> Grid:

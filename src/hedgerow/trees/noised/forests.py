@@ -4,17 +4,18 @@ Covers come from noised counts or hessians, none below nothing; a column whose c
 that lets it be explained.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.trees.bins import Grid
-from hedgerow.trees.drawn_cuts import N_BINS
+from hedgerow.trees.drawn_cuts import N_BINS, Places
 from hedgerow.trees.forest import Forest, join
 from hedgerow.trees.noised.additive import Iterate
-from hedgerow.trees.noised.public_trees import CHILDREN, drawn
+from hedgerow.trees.noised.public_trees import CHILDREN, PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, Terms
 
 F32 = NDArray[np.float32]
@@ -46,7 +47,7 @@ def additive_forest(grid: Grid, start: Iterate, rows: F64, scale: Scale) -> Fore
     for column in range(grid.n_columns):
         at = slice(int(grid.offsets[column]), int(grid.offsets[column + 1]))
         covers = np.maximum(rows[at], LEAST_COVER)
-        trees += [_one_column(grid, column, values * scale.span, covers) for values in start.values[:, at]]
+        trees.append(_one_column(grid, column, start.values[:, at] * scale.span, covers))
     return with_bases(join(trees), start)
 
 
@@ -62,7 +63,7 @@ def with_bases(forest: Forest, start: Iterate) -> Forest:
 
 
 def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
-    """A tree with a leaf for each bin: first what is missing is told apart, then bins by halves.
+    """Trees (one a score) with a leaf for each bin: first what is missing is told apart, then bins by halves.
 
     What is missing goes right of all numbers, and left of all categories, of which some must go right in any cut.
     """
@@ -82,83 +83,67 @@ def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
     for row, (first, middle) in enumerate(zip(edges[cut, 0], middles, strict=True)):
         sets[row, order[first:middle]] = True
     leaves = order[edges[~cut, 0]]
-    return _tree(
-        grid,
-        children=np.array(children, np.int32),
-        columns=np.full(len(middles), column, np.int32),
-        bins_=middles.astype(np.int32) - 1,
-        missing_left=sets[:, n],
-        sets=np.packbits(sets, axis=1, bitorder="little").view(np.uint64),
-        values=values[leaves],
-        covers=covers[leaves],
+    words = np.packbits(sets, axis=1, bitorder="little").view(np.uint64)
+    cuts = Places(np.full(len(middles), column, np.int32), middles.astype(np.int32) - 1, sets[:, n], words)
+    many = [cuts] * len(values)
+    return _trees(
+        grid, np.array(children, np.int32), many, values[:, leaves], np.tile(covers[leaves], (len(values), 1))
     )
 
 
-def drawn_forest(grid: Grid, seed: int, round_: int, values: F32, covers: F64, scale: Scale) -> Forest:
-    """The round's drawn tree, once for each score."""
-    places = drawn(grid, seed, round_).places
-    trees = [
-        _tree(
-            grid,
-            children=CHILDREN,
-            columns=places.column,
-            bins_=places.bin,
-            missing_left=places.missing_left,
-            sets=places.left_bins,
-            values=own * scale.span,
-            covers=np.maximum(hessians, LEAST_COVER),
-        )
-        for own, hessians in zip(values.reshape(-1, N_LEAVES).astype(np.float64), covers, strict=True)
-    ]
-    return join(trees)
+class DrawnRound(NamedTuple):
+    """A drawn tree for each score, alike but for what their leaves hold (scores x leaves)."""
+
+    number: int
+    values: F32
+    covers: F64
 
 
-def _tree(
-    grid: Grid,
-    *,
-    children: NDArray[np.int32],
-    columns: NDArray[np.int32],
-    bins_: NDArray[np.int32],
-    missing_left: NDArray[np.bool_],
-    sets: NDArray[np.uint64],
-    values: F64,
-    covers: F64,
-) -> Forest:
-    """A tree of these cuts and leaves, in the order of its nodes."""
-    cut = children >= 0
+def drawn_forest(trees: PublicTrees, rounds: Sequence[DrawnRound], scale: Scale) -> Forest:
+    """The drawn trees of these rounds, each once for each score."""
+    places = [trees.places(one.number) for one in rounds for _ in one.covers]
+    values = np.concatenate([one.values for one in rounds]).reshape(-1, N_LEAVES).astype(np.float64)
+    covers = np.maximum(np.concatenate([one.covers for one in rounds]), LEAST_COVER)
+    return _trees(trees.grid, CHILDREN, places, values * scale.span, covers)
+
+
+def _trees(grid: Grid, children: NDArray[np.int32], cuts: Sequence[Places], values: F64, covers: F64) -> Forest:
+    """Trees of one shape, each with its cuts and leaves (trees x leaves), in the order of its nodes."""
+    columns, bins_, missing_left, sets = (np.concatenate(each) for each in zip(*cuts, strict=True))
+    n, cut = len(children), np.tile(children >= 0, (len(cuts), 1))
     by_set = grid.categorical[columns]
     thresholds = np.where(by_set, np.float32(0), grid.thresholds(columns, bins_)).astype(np.float32)
-    n, at = len(children), np.flatnonzero(cut)
     cover, gains = _worth(children, cut, values, covers)
-    of_set = np.full(n, -1, np.int32)
-    of_set[at[by_set]] = np.arange(int(by_set.sum()))
+    of_set = np.full(cut.size, -1, np.int32)
+    of_set[np.flatnonzero(cut)[by_set]] = np.arange(int(by_set.sum()))
+    roots = np.arange(len(cuts) + 1, dtype=np.int64) * n
     return Forest(
-        columns=_spread(cut, columns, np.int32(-1)),
-        thresholds=_spread(cut, thresholds, np.float32(0)),
-        missing_left=_spread(cut, missing_left, np.bool_(False)),
-        children=children,
+        columns=_spread(cut, columns, np.int32(-1)).reshape(-1),
+        thresholds=_spread(cut, thresholds, np.float32(0)).reshape(-1),
+        missing_left=_spread(cut, missing_left, np.bool_(False)).reshape(-1),
+        children=np.where(children >= 0, children + roots[:-1, None], -1).astype(np.int32).reshape(-1),
         sets=of_set,
         category_sets=sets[by_set],
-        values=_spread(~cut, values.astype(np.float32), np.float32(0)),
-        gains=gains,
-        covers=cover.astype(np.float32),
-        roots=np.array([0, n], np.int64),
+        values=_spread(~cut, values.astype(np.float32).reshape(-1), np.float32(0)).reshape(-1),
+        gains=gains.reshape(-1),
+        covers=cover.astype(np.float32).reshape(-1),
+        roots=roots,
     )
 
 
 def _spread(where: NDArray[np.bool_], what: NDArray[Any], rest: Any) -> NDArray[Any]:
-    out = np.full(len(where), rest)
+    out = np.full(where.shape, rest)
     out[where] = what
     return out
 
 
 def _worth(children: NDArray[np.int32], cut: NDArray[np.bool_], values: F64, covers: F64) -> tuple[F64, F64]:
-    """Covers of all nodes, and of each cut how far apart it takes the values, weighted by cover."""
-    cover, mean = _spread(~cut, covers, 0.0), _spread(~cut, values, 0.0)
-    gains = np.zeros(len(children))
-    for node in np.flatnonzero(cut)[::-1].tolist():  # children stand behind their parents
+    """Covers of all nodes (trees x nodes), and of each cut how far apart it takes the values, weighted by cover."""
+    cover, mean = _spread(~cut, covers.reshape(-1), 0.0), _spread(~cut, values.reshape(-1), 0.0)
+    gains = np.zeros(cut.shape)
+    for node in np.flatnonzero(children >= 0)[::-1].tolist():  # children stand behind their parents
         two = slice(int(children[node]), int(children[node]) + 2)
-        cover[node] = cover[two].sum()
-        mean[node] = (cover[two] * mean[two]).sum() / cover[node]
-        gains[node] = float((cover[two] * (mean[two] - mean[node]) ** 2).sum())
+        cover[:, node] = cover[:, two].sum(axis=1)
+        mean[:, node] = (cover[:, two] * mean[:, two]).sum(axis=1) / cover[:, node]
+        gains[:, node] = (cover[:, two] * (mean[:, two] - mean[:, [node]]) ** 2).sum(axis=1)
     return cover, gains

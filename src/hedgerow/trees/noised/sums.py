@@ -15,7 +15,7 @@ from hedgerow.trees import bins
 from hedgerow.trees.bins import BinMatrix, Grid, Values
 from hedgerow.trees.cut_search import KEY_BITS, Prefixes
 from hedgerow.trees.noised import clipping
-from hedgerow.trees.noised.public_trees import drawn
+from hedgerow.trees.noised.public_trees import PublicTrees
 from hedgerow.trees.noised.rule import N_LEAVES, ROW_UNITS, Schedule, Terms, require
 
 I64 = NDArray[np.int64]
@@ -51,7 +51,8 @@ class Begun:
 
     grid: Grid
     schedule: Schedule
-    seed: int
+    trees: PublicTrees | None
+    """Those that are drawn, if any are."""
     matrix: BinMatrix
     scores: F32
     leaves: tuple[int, NDArray[np.int32]]
@@ -103,13 +104,13 @@ class OwnSums:
             out[mine] = found + zeros * (asked.prefix[mine] == ZERO_KEY >> shift)
         return out * ROW_UNITS
 
-    def begin(self, grid: Grid, schedule: Schedule, seed: int) -> None:
+    def begin(self, grid: Grid, schedule: Schedule, trees: PublicTrees | None = None) -> None:
         """The cut points and all that follows are agreed on."""
         self._keys = {}
         fullest = bins.fullest_under(grid, self.own.values, self.own.absent, self.threads)
         matrix = bins.to_bins(grid, fullest, self.own.values, self.own.absent, self.threads)
         scores = np.zeros((self.terms.n_scores, self.own.n_rows), np.float32)
-        self._begun = Begun(grid, schedule, seed, matrix, scores, (-1, np.empty(0, np.int32)))
+        self._begun = Begun(grid, schedule, trees, matrix, scores, (-1, np.empty(0, np.int32)))
 
     def bin_counts(self) -> I64:
         """Rows in each bin of each column (`n_words` words)."""
@@ -143,7 +144,7 @@ class OwnSums:
         """The leaf of each row; sums are made of it, and in the next round scores."""
         begun = self.begun
         if begun.leaves[0] != round_:
-            begun.leaves = round_, drawn(begun.grid, begun.seed, round_).leaves_of(begun.matrix, self.threads)
+            begun.leaves = round_, require(begun.trees).leaves_of(round_, begun.matrix, self.threads)
         return begun.leaves[1]
 
     def _pairs(self, scores: F32, hessian_units: int, clip: int) -> NDArray[np.int32]:
