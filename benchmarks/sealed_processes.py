@@ -46,7 +46,7 @@ class Running:
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._commands: list[tuple[str, subprocess.Popen[bytes]]] = []
+        self._commands: list[tuple[str, subprocess.Popen[bytes], Path]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -63,17 +63,23 @@ class Running:
     def ended(self, within: float) -> None:
         """Wait until all commands are done; none may fail."""
         end = time.monotonic() + within
-        for words, process in self._commands:
-            if process.wait(max(0.0, end - time.monotonic())):
-                raise RuntimeError(f"`hedgerow {words}` ended with {process.returncode}")
+        left = self._commands
+        while left and time.monotonic() < end:
+            for words, process, out in left:
+                if process.poll():
+                    raise RuntimeError(f"`hedgerow {words}` ended with {process.returncode}: {out.read_text()[-500:]}")
+            left = [each for each in left if each[1].poll() is None]
+            time.sleep(0.02)
+        if left:
+            raise RuntimeError(f"`hedgerow {left[0][0]}` did not end within {within:g} seconds")
 
-    def hedgerow(self, words: Sequence[str], out: Path, ready: str = "") -> int:
+    def hedgerow(self, words: Sequence[str], out: Path, ready: str = "", module: str = "hedgerow") -> int:
         """Start a command, wait until it has said so, and return the number of its process."""
         with out.open("wb") as file:
-            command = [sys.executable, "-m", "hedgerow", *words]
+            command = [sys.executable, "-m", module, *words]
             process = subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
         self.add(process)
-        self._commands.append((" ".join(words), process))
+        self._commands.append((" ".join(words), process, out))
         end = time.monotonic() + READY_SECONDS
         while ready not in out.read_text():
             if process.poll() is not None or time.monotonic() > end:

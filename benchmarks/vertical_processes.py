@@ -85,10 +85,10 @@ class Place:
             return subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
 
-def write_columns(path: Path, table: Table) -> None:
-    """A party's columns, with row numbers as ids and labels if it has them."""
+def write_columns(path: Path, table: Table, first: int = 0) -> None:
+    """A party's columns, with row numbers from the first as ids and labels if it has them."""
     values = table.values if isinstance(table.values, np.ndarray) else table.values.toarray()
-    heads, columns = ["id", *(f"c{name}" for name in table.names)], [np.arange(table.n_rows), *values.T]
+    heads, columns = ["id", *(f"c{name}" for name in table.names)], [np.arange(first, first + table.n_rows), *values.T]
     if table.labels is not None:
         heads, columns = [*heads, "y"], [*columns, table.labels]
     np.savetxt(path, np.column_stack(columns), "%.9g", ",", header=",".join(heads), comments="")

@@ -87,6 +87,17 @@ def test_a_service_works_in_its_runs_folder_alone_and_stops_in_order(path):
     assert unit(path)["Service"]["ExecStart"].startswith(("/opt/hedgerow/bin/hedgerow ", "/bin/sh"))
 
 
+@pytest.mark.parametrize("name", ["join", "drive"])
+@pytest.mark.parametrize(("there", "starts"), [("", True), ("audit.log", True), ("model.json", False)])
+def test_a_run_that_is_finished_is_not_started_again(name, there, starts, tmp_path):
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / (there or "nothing")).touch()
+    text = (DEPLOY / f"systemd/hedgerow-{name}@.service").read_text()
+    conditions = [shlex.split(line) for line in re.findall(r"^ExecCondition=(.*)$", text, re.MULTILINE)]
+    assert conditions
+    assert all(subprocess.run(words, cwd=tmp_path).returncode == 0 for words in conditions) is starts
+
+
 def test_containers_have_no_rights_and_see_their_own_folder_alone():
     for name, service in services().items():
         assert service["volumes"] == [f"./readmission/{name}:/party"]

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from codeop import CommandCompiler
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,30 @@ def test_every_command_on_a_page_exists_with_its_options(page):
 def test_commands_are_found_wherever_they_stand_and_mistakes_in_them_too():
     text = "```sh\n(cd a && hedgerow jion run.toml --as \\\n  b) > x\n/opt/bin/hedgerow certs show pki --all\n```\n"
     assert [unknown(line) for line in commands(text)] == ["no command jion", "certs show pki --all: no option --all"]
+
+
+def unpasted(text):
+    """Lines at which a Python prompt that reads line by line would stumble."""
+    found = []
+    for block in (content for kind, content in BLOCK.findall(text) if kind == "python"):
+        compiles, lines = CommandCompiler(), []
+        for line in [*block.split("\n"), ""]:
+            lines.append(line)
+            try:
+                lines = lines if compiles("\n".join(lines), symbol="single") is None else []
+            except SyntaxError:
+                found.append(line)
+                break
+    return found
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_a_tutorials_python_can_be_pasted_into_a_prompt(page):
+    assert unpasted(page.read_text()) == []
+
+
+def test_a_loop_without_an_empty_line_below_would_be_seen():
+    assert unpasted("```python\nfor n in range(3):\n    print(n)\nprint(3)\n```\n") == ["print(3)"]
 
 
 def run_files():

@@ -58,5 +58,10 @@ def test_a_page_is_found_by_the_fields_words(index, words, page):
     assert page in pages_with(index, words)
 
 
+def test_feature_importance_is_a_heading_which_the_search_puts_first(index):
+    (page, _), *more = index["alltitles"]["Feature importance"]
+    assert (index["docnames"][page], more) == ("how-to/explain-a-model", [])
+
+
 def test_what_is_on_no_page_is_not_found(index):
     assert pages_with(index, "feature unheardof") == set()

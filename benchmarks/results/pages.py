@@ -4,12 +4,12 @@
 from pathlib import Path
 
 from benchmarks import hybrid_plots
-from benchmarks.results import data_sets, fed_eini, fedtree, hybridtree
+from benchmarks.results import data_sets, fed_eini, fedtree, hybridtree, methods_page
 from benchmarks.results.page import Page, grid
 from benchmarks.results.parts import PARTS
 from benchmarks.results.record import Record, Records
 
-PAGES: tuple[Page, ...] = (fedtree.PAGE, hybridtree.PAGE, fed_eini.PAGE, data_sets.PAGE)
+PAGES: tuple[Page, ...] = (fedtree.PAGE, hybridtree.PAGE, fed_eini.PAGE, methods_page.PAGE, data_sets.PAGE)
 
 ABOUT = """# Results
 

@@ -9,13 +9,17 @@ from benchmarks import (
     horizontal_tables,
     hybrid_figures,
     hybrid_meta,
+    hybrid_overhead,
     hybrid_predict,
     hybrid_tables,
     hybrid_time,
     many_parties,
+    methods,
+    process_tables,
     sealed_sweep,
     sealed_tables,
     set_sizes,
+    tree_seconds,
     vertical_tables,
     xgboost_scores,
 )
@@ -72,6 +76,15 @@ PARTS: dict[str, Measured] = {
         )
         for mode in many_parties.MODES
     },
+    "fedtree-seconds": Measured(
+        "FedTree's tables 2 and 3", tree_seconds.run, FIVE, TABLES, {"mnist": 15}, ("breast",), timed=True
+    ),
+    "fedtree-processes": Measured(
+        "FedTree's table 6", process_tables.run_6, FIVE, TABLES, {"mnist": 8}, ("breast",), timed=True
+    ),
+    "fedtree-link": Measured(
+        "FedTree's table 7", process_tables.run_7, FIVE, TABLES, {"mnist": 12}, ("breast",), timed=True
+    ),
     "hybridtree-1": hybrid_part("table-1"),
     "hybridtree-3": hybrid_part("table-3"),
     "hybridtree-6": hybrid_part("table-6"),
@@ -90,6 +103,10 @@ PARTS: dict[str, Measured] = {
     "hybridtree-training": Measured(
         "HybridTree's tables 2 and 11", hybrid_time.run, hybrid_time.FULL, hybrid_time.SETS, {}, ("cod-rna",)
     ),
+    "hybridtree-overhead": Measured(
+        "HybridTree's table 7", hybrid_overhead.run, hybrid_overhead.FULL, hybrid_overhead.SETS, {}, ("cod-rna",)
+    ),
+    "methods": Measured("Ways of learning, compared", methods.run, methods.FULL, methods.SETS, {}, methods.QUICK),
     "fed-eini-scores": Measured(
         "Fed-EINI's table IV and figure 7", sealed_tables.run, sealed_tables.FULL, sealed_tables.SETS, {"jdt": 12},
         ("jdt-30k",), timed=True,

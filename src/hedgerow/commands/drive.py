@@ -48,7 +48,7 @@ def drive(
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
     if driven.model.metric is not None and driven.model.history:
         rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])
-    print_grid(["", "validation rows"], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
+    print_grid(["", "validation rows" if len(rows) > 2 else "model"], [*rows, ["seconds", f"{driven.seconds:.2f}"]])
     print_bytes(driven.bytes)
     typer.echo(f"folder: {place}")
     typer.echo(f"model: {place / MODEL}")
