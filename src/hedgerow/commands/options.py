@@ -111,6 +111,17 @@ InPieces = Annotated[
         show_default=False,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    _option(
+        "Address of a Dask cluster whose workers read DATA, a file or a folder of them; or local: worker processes on "
+        "this machine.",
+        metavar="ADDRESS",
+    ),
+]
+WithoutTls = Annotated[
+    bool, typer.Option("--without-tls", help="Accept a cluster on another machine whose address is not tls://.")
+]
 ContinueFrom = Annotated[Path | None, _option("Model to which trees are added.", metavar="MODEL")]
 
 Valid = Annotated[str | None, _option("Data on which the metric is followed while training.", STOPPING, metavar="FILE")]

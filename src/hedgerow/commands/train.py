@@ -1,22 +1,19 @@
 """`hedgerow train`: a model from a table."""
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hedgerow.commands import log
 from hedgerow.commands import options as opt
 from hedgerow.commands.print_tables import check_labels, check_writable, measured, metric_rows, note, print_grid
 from hedgerow.commands.read_tables import Roles, label_of
+from hedgerow.commands.rounds import rounds_shown
 from hedgerow.commands.runs import check_run_options, check_table_options, is_run_file, train_run
+from hedgerow.commands.train_cluster import check_cluster, trained_on_cluster
 from hedgerow.commands.training_goal import Wanted, check_options, goal_of, tree_params
 from hedgerow.commands.training_tables import lies_here, read_all
 from hedgerow.data.table import Table
@@ -24,8 +21,6 @@ from hedgerow.model import train as pooled
 from hedgerow.model.file import load_model, save
 from hedgerow.model.model import Model
 from hedgerow.threads import threads_of
-from hedgerow.trees.boost import Callback, Round
-from hedgerow.trees.params import TreeParams
 
 OF_TREES = (
     "n_estimators", "max_depth", "learning_rate", "reg_lambda", "reg_alpha", "gamma", "min_child_weight", "max_bin",
@@ -52,6 +47,8 @@ def train(
     decimal: opt.Decimal = None,
     absent: opt.Absent = None,
     in_pieces: opt.InPieces = None,
+    cluster: opt.Cluster = None,
+    without_tls: opt.WithoutTls = False,
     continue_from: opt.ContinueFrom = None,
     n_jobs: opt.Jobs = None,
     valid: opt.Valid = None,
@@ -89,6 +86,7 @@ def train(
         return
     check_table_options(context)
     check_writable(model)
+    check_cluster(options)
     start = load_model(continue_from) if continue_from is not None else None
     own_kind = opt.KindName.FOREST if start is not None and start.params.average else opt.KindName.BOOSTED
     wanted = Wanted(task, kind or own_kind, objective, tweedie_variance_power, huber_slope)
@@ -100,6 +98,10 @@ def train(
         label_of(data, label, known), id_, weight, own_absent if absent is None else absent.value,
         tuple(ignore or ()), delimiter, decimal,
     )  # fmt: skip
+    if cluster is not None:
+        save(trained_on_cluster(data, roles, options, wanted, given, OF_TREES), model)
+        typer.echo(f"model: {model}")
+        return
     tables = read_all({"training": data, "valid": valid, "test": test}, roles, categorical or (), start, in_pieces)
     trained, seconds = _trained(tables, wanted, given, start, threads_of(n_jobs))
     save(replace(trained, label=roles.label), model)
@@ -116,7 +118,7 @@ def _trained(
         check_labels(name, other, classes)
     params = tree_params({n: v for n, v in given.items() if n in OF_TREES}, wanted.kind, table.names)
     began = time.perf_counter()
-    with _progress(params) as show_round:
+    with rounds_shown(params) as show_round:
         task = pooled.Task(
             loss, classes, start=start, threads=threads, callbacks=[show_round],
             held_out=None if params.average else tables.get("valid"), **{n: given[n] for n in OF_TASK if n in given},
@@ -134,30 +136,6 @@ def _tell(model: Model, task: pooled.Task) -> None:
     kept = model.n_rounds - (task.start.n_rounds if task.start is not None else 0)
     if len(model.history) > kept:
         note(f"Training stopped after {len(model.history)} rounds; the first {kept}, which were best, are kept.")
-
-
-@contextmanager
-def _progress(params: TreeParams) -> Iterator[Callback]:
-    """A bar on the terminal that shows rounds and the metric; nothing where stderr is no terminal."""
-    value = TextColumn("{task.description}")
-    columns = (TextColumn("round"), MofNCompleteColumn(), BarColumn(), value, TimeRemainingColumn())
-    quiet = not sys.stderr.isatty() or log.current().bare
-    bar = Progress(*columns, console=Console(stderr=True), disable=quiet, transient=True)
-    line = bar.add_task("", total=params.n_estimators)
-
-    def show_round(told: Round) -> None:
-        bar.start()  # no sooner: a table read in pieces has bars of its own before
-        log.current().tree(
-                f"tree {told.number}/{told.n_rounds}", number=told.number, of=told.n_rounds, metric=told.metric,
-                value=told.value,
-            )  # fmt: skip
-        metric = "" if told.value is None else f"{told.metric} {told.value:.5g}, best in round {told.best}"
-        bar.update(line, advance=1, description=metric)
-
-    try:
-        yield show_round
-    finally:
-        bar.stop()
 
 
 def _report(model: Model, tables: dict[str, Table], seconds: float, threads: int) -> None:

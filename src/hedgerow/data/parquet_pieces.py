@@ -59,7 +59,7 @@ def opened(name: str, sources: Sequence[Any]) -> ParquetPieces:
         if isinstance(source, Path) and is_gzipped(source):
             raise DataError(f"{source} is gzipped as a whole and cannot be read in pieces; unpack it first.")
         try:
-            files.append(arrow.parquet.ParquetFile(source))
+            files.append(arrow.parquet.ParquetFile(source, pre_buffer=False))  # else pages of the whole file stay
         except (arrow.ArrowException, *DAMAGED):
             raise _not_whole(source) from None
     names = files[0].schema_arrow.names

@@ -148,14 +148,14 @@ def read_in_pieces(
     delimiter: str | None = None,
     decimal: str | None = None,
     ignore: Iterable[str] = (),
-    told: Told = silent,
+    told: Told | None = None,
 ) -> PiecedTable:
     """A table larger than memory, for `fit`: a Parquet file, a folder of them, or a CSV or TSV file.
 
     Arguments are those of `read_table`. A CSV file is parsed once, into a temporary file without a name in the folder
     for such files, of four bytes a number. `told` is called with what is done, how far it is and how far it goes.
     """
-    path = Path(path)
+    path, told = Path(path), silent if told is None else told
     categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
     roles = {"label": label, "id_column": id_column, "weight": weight}
     source = _opened(path, roles, categorical, Written(delimiter, decimal), told)

@@ -23,7 +23,7 @@ from hedgerow.estimators.party_predictions import (
     leaves_over_parties,
     sealed_over_parties,
 )
-from hedgerow.estimators.training import train_table
+from hedgerow.estimators.training import fit_cluster, is_dask, train_table
 from hedgerow.estimators.verbose import Spoken
 from hedgerow.model.bag import Bag, save_any
 from hedgerow.model.model import Model, classes_of
@@ -66,6 +66,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         spoken = Spoken(self.verbose)
         if self.federation is not None:
             self._fit_parties(X, y, task, options, spoken)
+        elif is_dask(X):
+            self._fit_cluster(X, y, task, loss, options, spoken)
         else:
             eval_set = task["eval_set"]
             table = self._fit_table(X, y, task, loss, options, spoken)
@@ -108,6 +110,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if self._by_name:
             self._name_features(table.names)
         return table
+
+    def _fit_cluster(
+        self, X: Any, y: Any, task: dict[str, Any], loss: Any, options: dict[str, Any], spoken: Spoken
+    ) -> None:
+        """Train on rows that lie with Dask."""
+        self.model_, self.notes_ = fit_cluster(
+            X, y, options, task, self.get_params(), loss=loss, classes=isinstance(self, ClassifierMixin),
+            average=self._average, threads=threads_of(self.n_jobs), callbacks=self._callbacks(spoken),
+        )  # fmt: skip
+        self._followed({})
+        self._by_name = True
+        self._name_features(self.model_.names)
 
     def _followed(self, found: Results) -> None:
         """What metrics became round by round, and the best round, counted from 0; nothing where none was followed."""

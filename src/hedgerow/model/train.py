@@ -168,20 +168,29 @@ def _rows(table: Table, columns: tuple[Column, ...], params: TreeParams, task: T
 
 def tell(task: Task, rows: LocalRows, n_rows: int) -> None:
     """Notes on what the integers could not hold."""
-    if rows.clipped:
+    tell_of(task, rows.clipped, rows.unseen, n_rows, rows.settings.scales.bits)
+
+
+def tell_of(task: Task, clipped: int, unseen: int, n_rows: int, bits: int) -> None:
+    """The same of rows that lie elsewhere."""
+    if clipped:
         task.notes.append(
-            f"{rows.clipped} gradients were beyond the range the labels suggest and were cut to it; "
+            f"{clipped} gradients were beyond the range the labels suggest and were cut to it; "
             "a smaller learning_rate or scaled labels avoid that."
         )
-    task.notes.extend(too_light(rows, n_rows))
+    task.notes.extend(_too_light(unseen, n_rows, bits))
 
 
 def too_light(rows: LocalRows, n_rows: int) -> list[str]:
     """A note if gradients of many rows round to nothing, as those of a common class do beside a very rare one."""
-    if rows.unseen <= n_rows // 100:
+    return _too_light(rows.unseen, n_rows, rows.settings.scales.bits)
+
+
+def _too_light(unseen: int, n_rows: int, bits: int) -> list[str]:
+    if unseen <= n_rows // 100:
         return []
     return [
-        f"Gradients of {rows.unseen} of {n_rows} rows are too small to be seen in {rows.settings.scales.bits} bits "
+        f"Gradients of {unseen} of {n_rows} rows are too small to be seen in {bits} bits "
         "when cuts are chosen, beside the largest label, the heaviest row or a rare class; raise gradient_bits."
     ]
 

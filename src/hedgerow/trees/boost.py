@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.trees import forest as forests
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.forest import Forest
-from hedgerow.trees.grow import Grown, Growth, NoMoreSums, Rows, grow
+from hedgerow.trees.grow import Grown, Growth, NoMoreSums, Rows, RowsLost, grow
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.watched_metrics import Metric
 
@@ -28,6 +30,7 @@ class Round:
     """The round with the best value so far."""
 
 
+T = TypeVar("T")
 Callback = Callable[[Round], object]
 """Called after every round; training ends after the round in which one returns True."""
 
@@ -80,9 +83,13 @@ def boost(
     for i in range(done, params.n_estimators):
         if patience is not None and best is not None and i - best > patience:
             break
-        parts.append(_round(rows, growth, params, scales, n_trees, first + i, before_values))
+        grow_round = partial(
+            _round, rows, growth, params, scales, n_trees, round_=first + i, before_values=before_values
+        )
+        parts.append(_whatever_is_lost(grow_round, parts))
         if stopping is not None:
-            history[:] = heard(stopping.metric, history, stopping.metric.value(rows, first + i + 1), i + 1)
+            value = _whatever_is_lost(partial(stopping.metric.value, rows, first + i + 1), parts)
+            history[:] = heard(stopping.metric, history, value, i + 1)
             if best is None or stopping.metric.better(history[-1], history[best]):
                 best = i
         if kept is not None:
@@ -93,6 +100,15 @@ def boost(
     if best is not None and patience is not None:
         whole = whole.first((first + best + 1) * n_trees)
     return Boosted(whole, tuple(history))
+
+
+def _whatever_is_lost(work: Callable[[], T], parts: Sequence[Forest]) -> T:
+    """What comes of it; rows that are lost on the way are had again after the complete trees, and it begins anew."""
+    while True:
+        try:
+            return work()
+        except RowsLost as loss:
+            loss.restore(forests.join([Forest.empty(), *parts]))
 
 
 def heard(metric: Metric, history: Sequence[float], value: float, n_rounds: int) -> list[float]:

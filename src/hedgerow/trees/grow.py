@@ -11,9 +11,9 @@ node above. Where cuts are chosen by a sample of the rows, what they are worth f
 Where not all columns compete at every level, a node that none of them improves waits for a level of others (`levels`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from hedgerow.trees.drawn_cuts import GivenCuts
 from hedgerow.trees.levels import ALIKE, Levels
 from hedgerow.trees.sampling import ColumnSampler
 from hedgerow.trees.splits import NO_CUTS, Cuts, Nodes, Rules, Slabs, Worth
+
+if TYPE_CHECKING:
+    from hedgerow.trees.forest import Forest
 
 Sizes = NDArray[np.int64] | None
 """Rows of the children of each cut, left and right, where it costs nothing to know them."""
@@ -41,6 +44,14 @@ class Summed(Protocol):
 
 class NoMoreSums(Exception):
     """Raised by rows of which no further sums can be had in this round."""
+
+
+class RowsLost(Exception):
+    """Raised by rows that were lost and can be had again after the complete trees; then the round begins anew."""
+
+    def __init__(self, restore: "Callable[[Forest], None]") -> None:
+        super().__init__("rows were lost")
+        self.restore = restore
 
 
 class Rows(Protocol):
