@@ -53,8 +53,9 @@ def _of(rows: Sequence[Row], sheet: str) -> list[Row]:
 
 def _picture(sheets: list[tuple[list[Row], str, str, str]], path: Path) -> None:
     names = list(dict.fromkeys(row["name"].partition(":")[0] for row in sheets[0][0]))
+    wide = max(3.1 * len(names), 4.6)
     figure, axes = plt.subplots(
-        len(sheets), len(names), figsize=(3.1 * len(names), 2.6 * len(sheets)), squeeze=False, layout="constrained"
+        len(sheets), len(names), figsize=(wide, 2.6 * len(sheets)), squeeze=False, layout="constrained"
     )
     for across, (rows, key, label, more) in zip(axes, sheets, strict=True):
         for ax, name in zip(across, names, strict=True):
@@ -64,7 +65,12 @@ def _picture(sheets: list[tuple[list[Row], str, str, str]], path: Path) -> None:
             ax.set_ylabel(SETS[name].metric, fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=6 if len(names) > 2 else 3, fontsize=8, frameon=False
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=6 if len(names) > 2 else len(names) + 1,
+        fontsize=8,
+        frameon=False,
     )
     figure.savefig(path, dpi=DOTS)
     plt.close(figure)

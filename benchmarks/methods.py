@@ -18,7 +18,16 @@ from benchmarks.sets import DataSet, Split
 from benchmarks.settings import Request
 from benchmarks.vertical_runs import PLAIN, dealt
 from hedgerow.agreement.dp import DP
-from hedgerow.agreement.options import Federation, Horizontal, Lattice, NoPrivacy, Paillier, Vertical, WholeTrees
+from hedgerow.agreement.options import (
+    FEW_BITS,
+    Federation,
+    Horizontal,
+    Lattice,
+    NoPrivacy,
+    Paillier,
+    Vertical,
+    WholeTrees,
+)
 from hedgerow.corridor.messages import Answer
 from hedgerow.corridor.messages import Request as Asked
 from hedgerow.data import partition
@@ -43,6 +52,8 @@ class Way:
     trees: int = 5
     pooled: bool = True
     """Whether its forest must be the pooled one."""
+    bits: int | None = None
+    """Of gradients, if other than usual."""
 
 
 UNPROTECTED = Horizontal(NoPrivacy(i_accept_disclosure=True))
@@ -51,9 +62,17 @@ WAYS = (
     Way("horizontal, unprotected", "rows", UNPROTECTED, UNPROTECTED),
     Way("horizontal, masked", "rows", Horizontal(), Horizontal()),
     Way("vertical, unprotected", "columns", PLAIN, PLAIN),
-    Way("vertical, lattice", "columns", PLAIN, Vertical(Lattice())),
-    Way("vertical, lattice, hidden rows", "columns", PLAIN, Vertical(Lattice(), hidden_rows=True), trees=2),
-    Way("vertical, Paillier 2048", "columns", PLAIN, Vertical(Paillier(bits=2048)), trees=1),
+    Way("vertical, lattice", "columns", PLAIN, Vertical(Lattice()), bits=FEW_BITS),
+    Way("vertical, lattice for 100 Mbit/s", "columns", PLAIN, Vertical(Lattice(100.0)), bits=FEW_BITS),
+    Way(
+        "vertical, lattice, hidden rows",
+        "columns",
+        PLAIN,
+        Vertical(Lattice(), hidden_rows=True),
+        trees=2,
+        bits=FEW_BITS,
+    ),
+    Way("vertical, Paillier 2048", "columns", PLAIN, Vertical(Paillier(bits=2048)), trees=1, bits=FEW_BITS),
 )
 
 
@@ -94,14 +113,15 @@ class Trial:
             return self.table
         return self.table.aligned([column for part in self.parties(dealt_by).values() for column in part.columns])
 
-    def few(self, trees: int) -> Recipe:
-        """Fewer trees."""
-        return replace(self.recipe, params=replace(self.recipe.params, n_estimators=trees))
+    def recipe_of(self, way: Way, trees: int | None = None) -> Recipe:
+        """With its bits of gradients, and fewer trees."""
+        bits, n = way.bits or self.recipe.params.gradient_bits, trees or self.recipe.params.n_estimators
+        return replace(self.recipe, params=replace(self.recipe.params, n_estimators=n, gradient_bits=bits))
 
     def line(self, way: Way) -> Line:
         """Score and costs of one way."""
-        whole, parties, few = self.parties(way.dealt), self.parties(way.dealt), self.few(way.trees)
-        score = self.recipe.score(self.recipe.federated(whole, way.scored), self.split)
+        whole, parties, few = self.parties(way.dealt), self.parties(way.dealt), self.recipe_of(way, way.trees)
+        score = self.recipe.score(self.recipe_of(way).federated(whole, way.scored), self.split)
         counted = Counted()
         few.federated(parties, way.costed, (counted,))
         seconds, made = spent(partial(few.federated, parties, way.costed))

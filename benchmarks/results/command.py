@@ -51,10 +51,9 @@ def main(words: Sequence[str]) -> int:
     if given.list:
         tell(wanted, records)
         return 0
-    if not given.pages:
-        measure(wanted, records)
+    failed = [] if given.pages else measure(wanted, records)
     write_pages(records, into)
-    return 0
+    return 1 if failed else 0
 
 
 def chosen(options: Parser, named: str | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from benchmarks.machine import describe_machine
 from benchmarks.quiet import Neighbours
-from benchmarks.results.parts import PARTS, Measured
+from benchmarks.results.parts import MINUTES, PARTS, USUAL_MINUTES, Measured
 from benchmarks.results.record import QUIET_CORES, Record, Records
 from benchmarks.settings import Request
 
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     @property
     def minutes(self) -> float:
         """About how long it takes."""
-        return self.measured.minutes.get(self.set_name, 1.0)
+        return MINUTES.get(self.part, {}).get(self.set_name, USUAL_MINUTES)
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,22 @@ def state(records: Records, piece: Piece, quick: bool) -> str:
     return "busy machine" if piece.measured.timed and not record.quiet else ""
 
 
-def measure(wanted: Wanted, records: Records) -> None:
-    """All pieces asked for that are not kept, one after the other."""
+def measure(wanted: Wanted, records: Records) -> list[Piece]:
+    """All pieces asked for that are not kept, one after the other; returns those that failed."""
     pieces = [piece for piece in wanted.pieces() if wanted.again or state(records, piece, wanted.quick)]
     absent = [piece for piece in pieces if not piece.measured.known[piece.set_name].at_hand]
     if absent:
         names = ", ".join(dict.fromkeys(piece.set_name for piece in absent))
         _say(f"Left out, not in the data folder (HEDGEROW_DATA): {names}.")
+    failed = []
     for piece in pieces:
-        if piece not in absent:
-            _measure(piece, wanted, records)
+        try:
+            if piece not in absent:
+                _measure(piece, wanted, records)
+        except Exception as error:  # the others are measured all the same
+            _say(f"Failed: {piece.part} {piece.set_name}: {type(error).__name__}: {error}")
+            failed.append(piece)
+    return failed
 
 
 def _measure(piece: Piece, wanted: Wanted, records: Records) -> None:
@@ -89,7 +95,8 @@ def _measure(piece: Piece, wanted: Wanted, records: Records) -> None:
     rows = [row.as_json() for row in part.run(Request(sets=(piece.set_name,), quick=wanted.quick, keep=keep))]
     seconds = time.perf_counter() - began
     after = busy_cores() if part.timed else None
-    others = None if before is None or after is None else round(max(before, after), 2)
+    noticed = [row["others"] for row in rows if row["others"] is not None]
+    others = None if before is None or after is None else round(max(before, after, *noticed), 2)
     day = datetime.now(UTC).date().isoformat()
     settings = part.fingerprint(wanted.quick)
     records.keep(Record(*piece, settings, rows, describe_machine(), day, seconds, others))

@@ -9,11 +9,12 @@ TOLD = {
     "alone, half of the columns": "nothing",
     "whole trees, mean of models": "each party's trees",
     "horizontal, unprotected": "each party's sums",
-    "horizontal, masked": "sums over both",
+    "horizontal, masked": "sums over both, of which each of only two can work out the other's",
     "horizontal, masked, epsilon 5": "noised sums over both",
     "horizontal, masked, epsilon 1": "noised sums over both",
     "vertical, unprotected": "gradients of rows to the passive party, its sums to the active one",
     "vertical, lattice": "rows of nodes to the passive party, its sums to the active one",
+    "vertical, lattice for 100 Mbit/s": "as with lattice encryption",
     "vertical, lattice, hidden rows": "the passive party's sums to the active one",
     "vertical, Paillier 2048": "as with lattice encryption",
 }
@@ -43,7 +44,7 @@ def table(found: Found) -> str:
 PAGE = Page(
     "methods",
     "Ways of learning, compared",
-    "Two parties, 50 trees of depth 6, learning rate .1, 64 bins; 20 bits of gradients, encrypted ones too, so that forests can be compared. [The sets](data-sets.md), [the machine](index.md#the-machine). "
+    "Two parties, 50 trees of depth 6, learning rate .1, 64 bins; 20 bits of gradients, 8 where they are encrypted, as runs have by default. [The sets](data-sets.md), [the machine](index.md#the-machine). "
     "[Which mode is mine?](../how-to/which-mode.md) asks the same question from the other end.",
     (
         Section(

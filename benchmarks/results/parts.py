@@ -1,7 +1,7 @@
 """What there is to measure for the pages: parts, each over some sets, by the names of the papers and their tables."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks import (
@@ -34,13 +34,12 @@ SMALL = ("breast", "abalone")
 
 @dataclass(frozen=True)
 class Measured:
-    """A part: what runs, over which sets, and about how many minutes each takes on two quiet cores."""
+    """A part: what runs, and over which sets."""
 
     title: str
     run: Callable[[Request], Iterator[Row]]
     sets: tuple[str, ...]
     known: Mapping[str, Any]
-    minutes: Mapping[str, float] = field(default_factory=dict)
     quick: tuple[str, ...] = SMALL
     timed: bool = False
     """Whether seconds are among its figures, which need a quiet machine."""
@@ -52,38 +51,38 @@ class Measured:
         return {"edition": self.edition, "quick": quick, **asdict(Settings())}
 
 
-def hybrid_part(name: str, **minutes: float) -> Measured:
+def hybrid_part(name: str) -> Measured:
     """A table of the HybridTree paper."""
     table, quick = hybrid_tables.TABLES[name], ("cod-rna",)
-    return Measured(f"HybridTree's {name.replace('-', ' ')}", table.run, table.full, HYBRID_SETS, minutes, quick)
+    return Measured(f"HybridTree's {name.replace('-', ' ')}", table.run, table.full, HYBRID_SETS, quick)
 
 
 PARTS: dict[str, Measured] = {
-    "data-sets": Measured("How large the sets are", set_sizes.run, set_sizes.FULL, set_sizes.SETS, {}, ("breast",)),
+    "data-sets": Measured("How large the sets are", set_sizes.run, set_sizes.FULL, set_sizes.SETS, ("breast",)),
     "fedtree-horizontal": Measured(
-        "FedTree's tables 1 and 5, horizontal", horizontal_tables.run, FIVE, TABLES, {"mnist": 15}
+        "FedTree's tables 1 and 5, horizontal", horizontal_tables.run, FIVE, TABLES
     ),
     "fedtree-vertical": Measured(
-        "FedTree's tables 1 and 5, vertical", vertical_tables.run, FIVE, TABLES, {"mnist": 15}
+        "FedTree's tables 1 and 5, vertical", vertical_tables.run, FIVE, TABLES
     ),
     "fedtree-xgboost": Measured(
-        "XGBoost with FedTree's settings", xgboost_scores.run, FIVE, TABLES, {"mnist": 2}
+        "XGBoost with FedTree's settings", xgboost_scores.run, FIVE, TABLES
     ),
-    "fedtree-noise": Measured("FedTree's table 4", dp_table4.run, dp_table4.FULL, dp_table4.SETS, {}, ("abalone",)),
+    "fedtree-noise": Measured("FedTree's table 4", dp_table4.run, dp_table4.FULL, dp_table4.SETS, ("abalone",)),
     **{
         f"fedtree-parties-{mode}": Measured(
-            f"FedTree's table 8, {mode}", many_parties.MODES[mode].run, FIVE, TABLES, {"mnist": 4}, timed=True
+            f"FedTree's table 8, {mode}", many_parties.MODES[mode].run, FIVE, TABLES, timed=True
         )
         for mode in many_parties.MODES
     },
     "fedtree-seconds": Measured(
-        "FedTree's tables 2 and 3", tree_seconds.run, FIVE, TABLES, {"mnist": 15}, ("breast",), timed=True
+        "FedTree's tables 2 and 3", tree_seconds.run, FIVE, TABLES, ("breast",), timed=True
     ),
     "fedtree-processes": Measured(
-        "FedTree's table 6", process_tables.run_6, FIVE, TABLES, {"mnist": 8}, ("breast",), timed=True
+        "FedTree's table 6", process_tables.run_6, FIVE, TABLES, ("breast",), timed=True
     ),
     "fedtree-link": Measured(
-        "FedTree's table 7", process_tables.run_7, FIVE, TABLES, {"mnist": 12}, ("breast",), timed=True
+        "FedTree's table 7", process_tables.run_7, FIVE, TABLES, ("breast",), timed=True
     ),
     "hybridtree-1": hybrid_part("table-1"),
     "hybridtree-3": hybrid_part("table-3"),
@@ -92,27 +91,45 @@ PARTS: dict[str, Measured] = {
     "hybridtree-10": hybrid_part("table-10"),
     "hybridtree-12": hybrid_part("table-12"),
     "hybridtree-figures": Measured(
-        "HybridTree's figures 6, 8 and 9", hybrid_figures.run, hybrid_figures.FULL, HYBRID_SETS, {}, ("cod-rna",)
+        "HybridTree's figures 6, 8 and 9", hybrid_figures.run, hybrid_figures.FULL, HYBRID_SETS, ("cod-rna",)
     ),
     "hybridtree-rules": Measured(
-        "HybridTree's figure 3a", hybrid_meta.run, hybrid_meta.FULL, hybrid_meta.SETS, {}, ("cod-rna",)
+        "HybridTree's figure 3a", hybrid_meta.run, hybrid_meta.FULL, hybrid_meta.SETS, ("cod-rna",)
     ),
     "hybridtree-prediction": Measured(
-        "HybridTree's table 8", hybrid_predict.run, hybrid_predict.FULL, HYBRID_SETS, {}, ("cod-rna",), timed=True
+        "HybridTree's table 8", hybrid_predict.run, hybrid_predict.FULL, HYBRID_SETS, ("cod-rna",), timed=True
     ),
     "hybridtree-training": Measured(
-        "HybridTree's tables 2 and 11", hybrid_time.run, hybrid_time.FULL, hybrid_time.SETS, {}, ("cod-rna",)
+        "HybridTree's tables 2 and 11", hybrid_time.run, hybrid_time.FULL, hybrid_time.SETS, ("cod-rna",)
     ),
     "hybridtree-overhead": Measured(
-        "HybridTree's table 7", hybrid_overhead.run, hybrid_overhead.FULL, hybrid_overhead.SETS, {}, ("cod-rna",)
+        "HybridTree's table 7", hybrid_overhead.run, hybrid_overhead.FULL, hybrid_overhead.SETS, ("cod-rna",)
     ),
-    "methods": Measured("Ways of learning, compared", methods.run, methods.FULL, methods.SETS, {}, methods.QUICK),
+    "methods": Measured(
+        "Ways of learning, compared", methods.run, methods.FULL, methods.SETS, methods.QUICK, edition=2
+    ),
     "fed-eini-scores": Measured(
-        "Fed-EINI's table IV and figure 7", sealed_tables.run, sealed_tables.FULL, sealed_tables.SETS, {"jdt": 12},
+        "Fed-EINI's table IV and figure 7", sealed_tables.run, sealed_tables.FULL, sealed_tables.SETS,
         ("jdt-30k",), timed=True,
     ),
     "fed-eini-sweep": Measured(
-        "Fed-EINI's figure 8", sealed_sweep.run, sealed_sweep.FULL, sealed_sweep.SETS, {}, ("1000x5x100",), timed=True
+        "Fed-EINI's figure 8", sealed_sweep.run, sealed_sweep.FULL, sealed_sweep.SETS, ("1000x5x100",), timed=True
     ),
 }  # fmt: skip
 """By the names that `--parts` takes."""
+
+MINUTES: Mapping[str, Mapping[str, float]] = {
+    "fedtree-horizontal": {"mnist": 3},
+    "fedtree-vertical": {"cod-rna": 1, "mnist": 12},
+    "fedtree-parties-horizontal": {"mnist": 4},
+    "fedtree-parties-vertical": {"mnist": 4},
+    "fedtree-seconds": {"a9a": 1.5, "cod-rna": 1.5, "mnist": 12},
+    "fedtree-processes": {"mnist": 8},
+    "fedtree-link": {"a9a": 2, "cod-rna": 2, "mnist": 8},
+    "hybridtree-figures": {"cod-rna": 2, "adult-20": 3, "payments-ad": 6, "payments-dev": 6},
+    "hybridtree-training": {"cod-rna": 2, "a9a": 3},
+    "methods": {"a9a": 1, "credit1": 1, "cod-rna": 1},
+    "fed-eini-scores": {"credit2": 1, "jdt": 10},
+}
+"""About how long a set takes on two quiet cores, by part, where that is more than `USUAL_MINUTES`."""
+USUAL_MINUTES = 0.5

@@ -24,7 +24,7 @@ class Record:
     day: str
     seconds: float
     others: float | None = None
-    """Cores that other processes kept busy just before or after, whichever was more."""
+    """Cores that others kept busy just before, just after, or during a row that tells it: the most of these."""
 
     @property
     def quiet(self) -> bool:

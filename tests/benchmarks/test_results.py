@@ -26,10 +26,12 @@ def asked(monkeypatch):
         (name,) = request.sets
         seen.append(name)
         if name == "broken":
-            raise RuntimeError("the power failed")
+            raise KeyboardInterrupt
+        if name == "wrong":
+            raise ValueError("no such column")
         yield Line(name, "real", 0.5, sheet="a table", figures={"score": 0.5, "seconds": 12.25})
 
-    known = {name: SimpleNamespace(at_hand=name != "absent") for name in ("one", "two", "broken", "absent")}
+    known = {name: SimpleNamespace(at_hand=name != "absent") for name in ("one", "two", "broken", "wrong", "absent")}
     made = {"tiny": Measured("a tiny part", run, ("one", "two"), known, quick=("one",), timed=True)}
     for module in (parts, measuring, page, command):
         monkeypatch.setattr(module, "PARTS", made)
@@ -56,11 +58,18 @@ def test_what_is_kept_is_not_measured_again(asked, tmp_path):
 def test_a_run_that_was_ended_goes_on_where_it_stopped(asked, tmp_path, monkeypatch):
     halted = Measured("", asked.parts["tiny"].run, ("one", "broken"), asked.parts["tiny"].known)
     monkeypatch.setitem(asked.parts, "tiny", halted)
-    with pytest.raises(RuntimeError, match="the power failed"):
-        measure(ALL, Records.at(tmp_path))
-    with pytest.raises(RuntimeError, match="the power failed"):
-        measure(ALL, Records.at(tmp_path))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            measure(ALL, Records.at(tmp_path))
     assert asked.seen == ["one", "broken", "broken"]
+
+
+def test_a_set_that_fails_does_not_keep_others_from_being_measured(asked, tmp_path, monkeypatch, capsys):
+    both = Measured("", asked.parts["tiny"].run, ("wrong", "two"), asked.parts["tiny"].known)
+    monkeypatch.setitem(asked.parts, "tiny", both)
+    assert [piece.set_name for piece in measure(ALL, Records.at(tmp_path))] == ["wrong"]
+    assert asked.seen == ["wrong", "two"]
+    assert "Failed: tiny wrong: ValueError: no such column" in capsys.readouterr().err
 
 
 def test_what_other_settings_measured_does_not_count(asked, tmp_path, monkeypatch):
@@ -84,6 +93,15 @@ def test_seconds_of_a_busy_machine_are_neither_measured_nor_shown_nor_kept_for_g
     asked.cores.busy = 0.0
     measure(ALL, Records.at(tmp_path))
     assert "| one | 0.500 | 12.2 |" in section().markdown(Records.at(tmp_path))
+
+
+def test_a_machine_that_became_busy_meanwhile_was_not_quiet(asked, tmp_path, monkeypatch):
+    def run(request):
+        yield Line("one", "real", 0.5, others=0.8, sheet="a table", figures={"score": 0.5, "seconds": 1.0})
+
+    monkeypatch.setitem(asked.parts, "tiny", Measured("", run, ("one",), asked.parts["tiny"].known, timed=True))
+    measure(ALL, Records.at(tmp_path))
+    assert not Records.at(tmp_path).get("tiny", "one").quiet
 
 
 def test_a_section_says_what_is_missing(asked, tmp_path):
