@@ -166,8 +166,8 @@ RUN_FILE = {
         "vertical and hybrid runs see protects",
         "protects": "of a vertical run (model also of a hybrid one): "
         "[what is promised](../explanation/vertical-privacy.md). labels: to passive "
-        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party. rows is "
-        "for horizontal runs; passive is refused, because sides of rows are told without noise",
+        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party; "
+        "passive: to the active party of the others' columns, by one batch of noised sums. rows is for horizontal runs",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
         "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
         "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "
@@ -333,7 +333,7 @@ POLICY = {
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least this many bits",
     "most_probe_bytes": "bytes that the driver may send and ask back to measure the link before the plan is signed, in "
-    "one process of this party; a measurement takes at most 3.5 million, and 3.1 million more beside other parties",
+    "one process of this party; a measurement takes at most 1.7 million, and 1.6 million more beside other parties",
     "least_link_mbit": "the slowest measured link, in Mbit/s, that a run may be laid out for: with fewer bytes each "
     "party computes more; up to 500. A speed that the run file names itself is not bounded",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",

@@ -140,7 +140,7 @@ def use_in_empty_environment(wheel: Path) -> None:
             sys.exit("There is a Rust toolchain in /usr/bin, so this machine cannot show that none is needed.")
         run(
             "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:",
-            "--constraint", str(ROOT / "constraints.txt"), str(wheel),
+            "--no-compile", "--constraint", str(ROOT / "constraints.txt"), str(wheel),
             cwd=home, env=env,
         )  # fmt: skip
         shape = run("python", "-c", FIRST_USE, cwd=home, env=env)

@@ -3,7 +3,7 @@
 import gc
 import tracemalloc
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import msgspec
 import numpy as np
@@ -34,6 +34,7 @@ def decode(frame: bytes, sender: str = "driver"):
     return decode_request(frame, MOST) if sender == "driver" else decode_answer(frame, MOST)
 
 
+@cache
 def real_frames():
     """One frame of every kind."""
     found = {}
@@ -57,6 +58,8 @@ def real_frames():
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))
     told.model()
     found = {one.kind: one for one in (*hidden.heard, *told.heard)} | found
+    batch = run(method="vertical", levels="AAA", dp=DP(5, protects="passive"), protection="plain")
+    found = {one.kind: one for one in batch.heard} | found
     fed = vertical()
     model = fed.model()
     own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}
@@ -79,8 +82,7 @@ def real_frames():
     return {one.kind: one for one in (*probed.heard, *scored.heard, *asked.heard, *fed.heard)} | found
 
 
-REAL = real_frames()
-KINDS = sorted(REAL)
+KINDS = sorted(kind.__name__ for kind in (*m.REQUESTS, *m.ANSWERS))
 
 
 def refused(frame: bytes, sender: str) -> bool:
@@ -93,12 +95,12 @@ def refused(frame: bytes, sender: str) -> bool:
 
 
 def test_every_kind_of_message_is_there():
-    assert set(KINDS) == {kind.__name__ for kind in (*m.REQUESTS, *m.ANSWERS)}
+    assert set(real_frames()) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_comes_back_as_it_was(kind):
-    one = REAL[kind]
+    one = real_frames()[kind]
     back = decode(one.frame, one.sender)
     assert type(back) is type(one.message)
     assert encode(back) == one.frame
@@ -117,7 +119,7 @@ def test_any_bytes_are_a_message_or_a_protocol_error(frame, sender):
 @given(st.sampled_from(KINDS), st.data())
 @settings(max_examples=400)
 def test_a_damaged_message_is_a_message_or_a_protocol_error(kind, data):
-    one = REAL[kind]
+    one = real_frames()[kind]
     frame = bytearray(one.frame)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, min(len(frame) - 1, 400)))
@@ -143,22 +145,22 @@ def test_any_packed_values_are_a_message_or_a_protocol_error(value):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_with_bytes_behind_it_or_without_its_last_is_refused(kind):
-    one = REAL[kind]
+    one = real_frames()[kind]
     assert refused(one.frame + b"\x00", one.sender)
     assert refused(one.frame[:-1], one.sender)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_message_with_an_unknown_number_is_refused(kind):
-    one = REAL[kind]
+    one = real_frames()[kind]
     fields = msgspec.msgpack.decode(one.frame)
     for tag in (0, 99, -1, 255, 2**40, "1", None, b"\x01", 1.5):
         assert refused(msgspec.msgpack.encode([tag, *fields[1:]]), one.sender)
 
 
 def test_requests_are_no_answers_and_answers_no_requests():
-    assert refused(REAL["MaskedSums"].frame, "driver")
-    assert refused(REAL["Begin"].frame, "party")
+    assert refused(real_frames()["MaskedSums"].frame, "driver")
+    assert refused(real_frames()["Begin"].frame, "party")
 
 
 # Sizes
@@ -220,7 +222,7 @@ def test_an_array_of_another_length_than_asked_for_is_refused():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_not_finite_are_refused_wherever_they_stand(bad):
-    begin = REAL["Begin"].message
+    begin = real_frames()["Begin"].message
     changes = [{"low": bad}, {"base": bad}, {"valid_facts": (0.0, bad, 1.0)}, {"cuts": np.array([bad], np.float32)}]
     changes.append({"forest": msgspec.structs.replace(begin.forest, values=np.array([bad], np.float32))})
     for change in changes:
@@ -231,8 +233,8 @@ def test_numbers_that_are_not_finite_are_refused_wherever_they_stand(bad):
 
 
 def test_a_truth_value_is_0_or_1():
-    local = REAL["LocalCuts"].message
-    fields = msgspec.msgpack.decode(REAL["LocalCuts"].frame)
+    local = real_frames()["LocalCuts"].message
+    fields = msgspec.msgpack.decode(real_frames()["LocalCuts"].frame)
     assert not refused(msgspec.msgpack.encode(fields), "party")
     fields[-1] = b"\x02" * len(local.missing)
     assert refused(msgspec.msgpack.encode(fields), "party")
@@ -241,7 +243,7 @@ def test_a_truth_value_is_0_or_1():
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_party_that_names_a_class_that_is_no_number_is_refused(bad):
     fed = Federation(two_class(3))
-    facts = REAL["Facts"].message
+    facts = real_frames()["Facts"].message
     leaking = encode(msgspec.structs.replace(facts, classes=(0, bad)))
     honest = fed.transport.answers["party2"]
 
@@ -266,7 +268,7 @@ def test_no_type_name_travels(kind):
         b"float32",
         b"builtins",
     }
-    frame = REAL[kind].frame
+    frame = real_frames()[kind].frame
     assert not [name for name in names if name in frame and kind != "Farewell"]
 
 
@@ -330,9 +332,9 @@ def test_an_answer_of_another_kind_than_asked_for_is_refused(wrong):
 
         def answer(frame, kind=kind, honest=honest):
             right = honest(frame)
-            return REAL[wrong].frame if isinstance(decode_request(bytes(frame)), kind) else right
+            return real_frames()[wrong].frame if isinstance(decode_request(bytes(frame)), kind) else right
 
-        if type(REAL[wrong].message) is type(decode(honest_answer(kind), "party")) and wrong != "MaskedSums":
+        if type(real_frames()[wrong].message) is type(decode(honest_answer(kind), "party")) and wrong != "MaskedSums":
             continue
         with pytest.raises(ProtocolError, match=r"party2|words where|bytes where"):
             fed.model(transport=InProcess({**fed.transport.answers, "party2": answer}))
@@ -371,4 +373,4 @@ def test_counts_that_do_not_add_up_are_refused():
 def honest_answer(kind) -> bytes:
     """A real answer to a request of this kind."""
     answers = {m.Propose: "Consent", m.Introduce: "Facts", m.Agree: "Done", m.Begin: "Done", m.Farewell: "Done"}
-    return REAL[answers.get(kind, "MaskedSums")].frame
+    return real_frames()[answers.get(kind, "MaskedSums")].frame

@@ -44,6 +44,22 @@ def tiny(monkeypatch):
         monkeypatch.setattr(part, "SETS", {"tiny": data})
 
 
+@pytest.fixture(scope="module", autouse=True)
+def trained_once():
+    """The same forest of the same rows is trained once."""
+    honest, known = Trained.of, {}
+
+    def kept(X, y, *settings):
+        key = (X.tobytes(), y.tobytes(), *settings)
+        if key not in known:
+            known[key] = honest(X, y, *settings)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trained, "of", kept)
+        yield
+
+
 @pytest.fixture
 def wrong_scores(monkeypatch):
     """Sealed scores of which the first is off."""

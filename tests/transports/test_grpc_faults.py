@@ -369,7 +369,7 @@ def test_an_interrupt_ends_a_party_that_waits_and_one_that_computes(net, folder)
                     asking.start()
                     until(process, "asked sleep")
                 process.send_signal(signal.SIGINT)
-                assert process.wait(8) != 0
+                assert process.wait(18) != 0
                 if computing:
                     asking.join(5)
                     assert driver.reasons == {"a": "a stopped because it was interrupted."}
@@ -384,7 +384,7 @@ def test_an_interrupt_ends_a_driver_that_did_not_say_goodbye(folder, net):
             net.party(port, "a", lambda frame: threading.Event().wait(20) or b"")
             until(process, "here a")
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=8)
+            process.communicate(timeout=18)
             assert process.returncode != 0
         finally:
             process.kill()

@@ -75,10 +75,10 @@ class Policy:
     """
     min_key_bits: int = 2048
     """Of Paillier keys."""
-    most_probe_bytes: int = 20_000_000
+    most_probe_bytes: int = 10_000_000
     """Bytes that a driver may send and ask back to measure the link before the plan is signed, in one process.
 
-    A measurement takes 3.5 MB on a fast link, less on a slow one, and 3.1 MB more beside other parties.
+    A measurement takes 1.7 MB on a fast link, less on a slow one, and 1.6 MB more beside other parties.
     """
     least_link_mbit: float = 0.1
     """The slowest measured link that a run may be laid out for: with fewer bytes each party computes more."""

@@ -19,6 +19,7 @@ from hedgerow.model.parted_table import classes_in, described
 from hedgerow.model.parted_train import train_parts
 from hedgerow.model.rows_part import RowsPart
 from hedgerow.model.train import Task
+from hedgerow.threads import threads_of
 from hedgerow.transports.dask_parts import DaskParts, connected, files_as_sources
 
 ALONE = ("valid", "test", "continue_from", "in_pieces", "early_stopping_rounds", "eval_metric")
@@ -69,7 +70,8 @@ def trained_on_cluster(
         began = time.perf_counter()
         with rounds_shown(params) as show_round:
             more = {n: v for n, v in given.items() if n not in of_trees}
-            task = Task(loss, classes, callbacks=[show_round], label=roles.label, **more)
+            threads = threads_of(options["n_jobs"])
+            task = Task(loss, classes, threads=threads, callbacks=[show_round], label=roles.label, **more)
             model = train_parts(parts, facts, params, task)
     for sentence in task.notes:
         note(sentence)

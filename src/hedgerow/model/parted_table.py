@@ -1,8 +1,11 @@
 """What all parts of a table have together: columns, classes, and cut points by counts."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,12 +18,27 @@ from hedgerow.trees import bins, bins_in_pieces, fixedpoint
 from hedgerow.trees.bins import Grid
 from hedgerow.trees.cut_search import CutSearch
 from hedgerow.trees.params import TreeParams
-from hedgerow.trees.parted_rows import Parts
+from hedgerow.trees.parted_rows import PartLost, Parts
+
+T = TypeVar("T")
+MOST_LOSSES = 8
+"""How often parts may be lost before the first tree."""
+
+
+def had_again(parts: Parts, work: Callable[[], T]) -> T:
+    """What comes of it before the first tree; where parts are lost they are made again, and it begins anew."""
+    for _ in range(MOST_LOSSES):
+        try:
+            return work()
+        except PartLost:
+            with suppress(PartLost):
+                parts.restore()
+    raise DataError("Parts of the table are lost again and again; see to the workers, and begin anew.")
 
 
 def described(parts: Parts, most_labels: int) -> list[PartFacts]:
     """What every part has; refuses tables that are not parts of one."""
-    found: list[PartFacts] = parts.each("facts", most_labels)
+    found: list[PartFacts] = had_again(parts, partial(parts.each, "facts", most_labels))
     names = [tuple(column.name for column in one.columns) for one in found]
     if len(set(names)) > 1:
         odd = next(one for one in names if one != names[0])

@@ -1,14 +1,16 @@
 """Training on a table whose rows lie in parts elsewhere: the model of the same table in one place, to the last bit."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from hedgerow.data.table import Column
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import ParameterError
 from hedgerow.model import labels as ground
 from hedgerow.model.model import Model
-from hedgerow.model.parted_table import columns_of, grid_of
+from hedgerow.model.parted_table import columns_of, grid_of, had_again
 from hedgerow.model.prepare import check_constraints, growth_of, scales_of
 from hedgerow.model.rows_part import PartFacts
 from hedgerow.model.train import Task, tell_of
@@ -19,23 +21,13 @@ from hedgerow.trees.losses import LabelFacts
 from hedgerow.trees.params import TreeParams
 from hedgerow.trees.parted_rows import PartedRows, PartLost, Parts
 
-MOST_LOSSES = 8
-"""How often parts may be lost before the first tree."""
-
 
 def train_parts(parts: Parts, facts: Sequence[PartFacts], params: TreeParams, task: Task) -> Model:
     """Train on all rows of all parts."""
     _check(task)
     columns = columns_of(facts, task.notes)
     check_constraints(params.monotone_constraints, columns, "the table has")
-    for again in range(MOST_LOSSES):
-        try:
-            return _trained(parts, facts, columns, params, task)
-        except PartLost:
-            if again == MOST_LOSSES - 1:
-                raise
-            parts.restore()
-    raise DataError("Parts of the table are lost again and again; see to the workers, and begin anew.")
+    return had_again(parts, partial(_trained, parts, facts, columns, params, task))
 
 
 def _trained(
@@ -62,8 +54,9 @@ def _trained(
     done = boost(
         rows, growth_of(grid, params, scales, task.threads), params, scales, task.loss.n_trees, callbacks=task.callbacks
     )
-    clipped, unseen = parts.total("lost_in_integers").tolist()
-    tell_of(task, clipped, unseen, sum(sizes), scales.bits)
+    with suppress(PartLost):  # the trees are complete; what is lost is a remark
+        clipped, unseen = parts.total("lost_in_integers").tolist()
+        tell_of(task, clipped, unseen, sum(sizes), scales.bits)
     return Model(done.forest, columns, task.loss, base, params, task.classes, label=task.label)
 
 

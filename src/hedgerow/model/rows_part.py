@@ -64,6 +64,8 @@ class RowsPart:
         self, columns: Sequence[Column], classes: tuple[ClassLabel, ...], scale_pos_weight: float, firsts: Sequence[int]
     ) -> LabelFacts:
         """Its rows in these columns and classes; the range of their labels and weights."""
+        if self._round >= 0:
+            raise DataError("A part whose trees have begun was asked to begin again; start the training anew.")
         self.table, self.first = self.table.aligned(columns), firsts[self.number]
         self.labels = ground.labels_of(self.table, classes)
         self.weights = ground.weights_of(self.table, classes, scale_pos_weight)

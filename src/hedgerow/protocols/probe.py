@@ -3,13 +3,14 @@
     driver                                    party (one after the other)
     Probe(no bytes, 0 back)     ---------->   three times: the quickest round trip is the delay
                                 <----------   Echo(no bytes)
-    Probe(8 kB, 0 back) ...     ---------->   four times as many each time, until they take a tenth of a second
-                                <----------   Echo(no bytes)                                  or there are 512 kB
-    Probe(no bytes, 8 kB back)  ---------->   the same for the way back
-                                <----------   Echo(8 kB) ...
+    Probe(4 kB, 0 back) ...     ---------->   four times as many each time, until they take a tenth of a second
+                                <----------   Echo(no bytes)                                  or there are 256 kB
+    Probe(no bytes, 4 kB back)  ---------->   the same for the way back
+                                <----------   Echo(4 kB) ...
 
-Where there are several parties, all are then asked at once, so that what the driver's own line can carry to all of them
-together counts too. The largest size is asked for three times, and the quickest counts.
+Where there are several parties, all are then asked at once, by the smallest size that one of them came to, so that what
+the driver's own line can carry to all of them together counts too. The last size is asked for three times, and the
+quickest counts.
 
 Sees in the clear.  Driver: how long bytes take. Party: when it is asked; nothing of the run has been said to it.
                     A driver that lies about what it measured changes what the run costs, never what it discloses.
@@ -26,7 +27,7 @@ from hedgerow.corridor.wire import Corridor
 from hedgerow.errors import PolicyError, ProtocolError
 from hedgerow.protocols.session.group import ROOM, PartyGroup
 
-FIRST, MOST, GROWTH = 1 << 13, 1 << 19, 4
+FIRST, MOST, GROWTH = 1 << 12, 1 << 18, 4
 LONG = 0.1
 """Seconds that tell enough of a link."""
 TIMES, LEAST, SLOWER = 3, 1e-6, 0.75
@@ -48,7 +49,8 @@ def measured(corridor: Corridor, plan: Plan, deadline: float) -> tuple[LinkSpeed
     speeds = {name: link.speed() for name, link in alone.items()}
     if len(alone) > 1:
         every = _Link(PartyGroup(corridor, plan, plan.answering, deadline))
-        together = min(every.rate(MOST, back) for back in (False, True))
+        size = min(link.size for link in alone.values())
+        together = min(every.rate(size, back) for back in (False, True))
         if together < SLOWER * min(speeds.values()):  # than the slowest of them explains
             speeds = {name: min(speed, together) for name, speed in speeds.items()}
     return tuple(LinkSpeed.measured(name, speeds[name], link.delay) for name, link in alone.items())
@@ -58,7 +60,7 @@ class _Link:
     """The way to these parties, asked at once."""
 
     def __init__(self, group: PartyGroup) -> None:
-        self.group = group
+        self.group, self.size = group, MOST
         self.delay = min(self._seconds(0, back=False) for _ in range(TIMES))
 
     def speed(self) -> float:
@@ -74,6 +76,7 @@ class _Link:
         size = FIRST
         while size < MOST and self._seconds(size, back) - self.delay < LONG:
             size *= GROWTH
+        self.size = min(self.size, size)
         return self.rate(size, back)
 
     def _seconds(self, size: int, back: bool) -> float:

@@ -106,12 +106,9 @@ class DaskParts:
         self._anew: set[int] = set()
         """Parts that were made anew and are not yet told of."""
         workers = self._workers()[: len(sources)]
-        try:
-            with _lost():
-                self._place({worker: range(i, len(sources), len(workers)) for i, worker in enumerate(workers)})
-                self._join()
-        except PartLost:
-            self.restore()
+        with contextlib.suppress(PartLost), _lost():  # what is lacking is asked for, and restored, later
+            self._place({worker: range(i, len(sources), len(workers)) for i, worker in enumerate(workers)})
+            self._join()
 
     def _workers(self) -> list[str]:
         until = time.monotonic() + WAITED
@@ -163,6 +160,8 @@ class DaskParts:
         return [found[number] for number in sorted(found)]
 
     def _answer(self, ask: str, given: tuple[Any, ...], adds: bool) -> Any:
+        if self._lacking():
+            raise PartLost
         first = next(iter(self._actors))
         with _lost():
             return _whole(self._heard(self._actors[first].answer(self._held[first], ask, given, adds)))
