@@ -22,6 +22,7 @@ FILES = {
     "twice.csv": "age,age,unpaid\n1,2,yes\n2,3,no\n",
     "not.parquet": "no parquet",
     "other.json": '{"trees": []}',
+    "part.json": '{"hedgerow part":1}',
     "bracket.toml": "[run\nname = 1\n",
     "key.toml": '[run]\nname = "a"\nmehtod = "horizontal"\n[data]\ntask = "classify"\n',
     "section.toml": '[run]\nname = "a"\n[tress]\nmax_depth = 3\n',
@@ -55,6 +56,8 @@ MISTAKES = [
     ("predict none.json good.csv", "Cannot read the model none.json"),
     ("predict other.json good.csv", "is not a hedgerow model, or it is damaged"),
     ("predict ok.json header.csv", "has columns but no rows"),
+    ("predict folder.json good.csv", "folder.json is a folder; name the file in it, such as folder.json/model.json"),
+    ("predict part.json good.csv", "is a passive party's part of a model; the active party has the model"),
     ("evaluate ok.json no_label.csv", "no_label.csv has no column 'unpaid'"),
     ("show ok.json --tree 99", "The tree must be a number from 0 to 1; it is 99"),
     ("show good.csv", "is not a hedgerow model, or it is damaged"),
@@ -71,6 +74,10 @@ MISTAKES = [
     ("join good.toml --as x --data good.csv --cert a.pem --key a.key", "Cannot read the certificate a.pem"),
     ("certs issue pki a", "There is no folder pki; make a CA there with 'hedgerow certs ca pki'"),
     ("init folder --mode vertical --party a", "--active is missing"),
+    ("init folder --mode verticl", "The mode must be one of horizontal, vertical, hybrid; it is 'verticl'"),
+    ("init folder --from nowhere.conf", "Cannot read nowhere.conf"),
+    ("report good.csv", "is not a hedgerow model, or it is damaged"),
+    ("watch good.csv", "good.csv is a file; name the run's folder"),
     ("report nothing", "nothing"),
 ]
 
@@ -81,6 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("mistakes")
     for name, text in FILES.items():
         (here / name).write_text(text)
+    (here / "folder.json").mkdir()
     rows = [(f"c{i}", str(20 + i % 40), "yes" if i % 3 else "no") for i in range(ROWS)]
     tables = {
         "good": rows,

@@ -138,7 +138,9 @@ def test_both_sides_are_told_what_was_found_and_what_it_cost():
     assert {own.sentence, theirs.own_sentence} <= set(linkage.told)
     assert own.cost.seconds > 0
     assert theirs.cost.seconds > 0
-    assert any("'bank3' holds none of your 62 rows" in line and "'7' and '007' differ" in line for line in linkage.told)
+    assert any(
+        "'bank3' holds none of your 62 rows" in line and "'7', '007' and '7.0' differ" in line for line in linkage.told
+    )
     most = max(np.unique([row for row in linkage.rows if row in linkage.banks["bank1"].ids], return_counts=True)[1])
     noted = {"party": ACTIVE, "what": "rows", "rows": 45, "ids": 9, "most": most}
     assert {"event": "linked", "operations": 25, **noted} in log.kept

@@ -16,7 +16,7 @@ from hedgerow.protocols.align import lists, progress
 N = 200
 PLAIN = [str(i) for i in range(N)]
 PADDED = [f"{i:03d}" for i in range(N)]
-TEXT = "ids are compared as text, in which '7' and '007' differ"
+TEXT = "ids are compared as text, in which '7', '007' and '7.0' differ"
 MORE = f"100 more ids would be common to all parties without leading zeros; {TEXT}, so write them alike everywhere."
 
 
@@ -36,6 +36,7 @@ def test_what_ids_may_differ_in_is_counted_for_their_owner():
         ([" 7", "8 ", "9"], (2, "blanks")),
         ([" 007", "8", "9"], (1, "blanks and leading zeros")),
         (["0", "00", "9"], (0, "")),
+        (["7.0", "8.00", "9"], (2, "'.0' at the end")),
     ],
 )
 def test_ids_that_would_be_common_if_written_alike_are_counted(theirs, more):

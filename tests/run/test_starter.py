@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from tests.run.real_parties import free_port
@@ -120,7 +122,12 @@ def test_from_two_files_to_a_model_in_few_commands(tmp_path):
     both = [_started(commands[name][1], tmp_path / "run" / name) for name in ("birch", "alder")]
     said = [one.communicate(timeout=120) for one in both]
     assert [one.returncode for one in both] == [0, 0], said
-    assert (tmp_path / "run" / "alder" / "runs" / "run" / "model.json").exists()
+    alder = tmp_path / "run" / "alder"
+    assert (alder / "runs" / "run" / "model.json").exists()
+    made = _started(commands["alder"][2], alder).communicate(timeout=60)
+    assert made[0].startswith("page: "), made
+    page = Path(alder, made[0].removeprefix("page: ").strip()).read_text()
+    assert re.search(r"Measured on \d+ own validation rows\.", page)
 
 
 def _commands(page: Path) -> list[str]:
@@ -187,6 +194,16 @@ def test_a_check_sees_rules_that_refuse_the_run_and_a_driver_that_cannot_be_reac
     found = told(*_own(folder, "birch"), "--policy", folder / "birch" / "policy.toml", code=3)
     assert "WRONG rules" in found
     assert "WRONG way to the driver: there is no machine no-such-machine.invalid" in found
+
+
+def test_labels_of_one_class_are_refused_before_anybody_is_waited_for(folder):
+    table = pd.read_csv(folder / "alder" / "mine.csv")
+    table.assign(target=1).to_csv(folder / "alder" / "one.csv", index=False)
+    words = _own(folder, "alder", "one.csv")
+    sentence = "The labels of the active party hold one class only"
+    assert f"WRONG data: {sentence}" in told(*words, code=3)
+    at = words.index("--as")
+    assert sentence in told("drive", *words[1:at], *words[at + 2 :], code=3)
 
 
 def test_a_check_sees_a_port_that_is_taken(folder):

@@ -9,7 +9,7 @@ import typer
 from hedgerow.commands.options import TaskName
 from hedgerow.commands.print_tables import note
 from hedgerow.errors import ParameterError
-from hedgerow.run.starter.choices import MODES, PORT, Choices
+from hedgerow.run.starter.choices import MODES, PORT, Choices, check_mode
 from hedgerow.run.starter.fedtree import choices_of
 from hedgerow.run.starter.folders import set_up
 
@@ -88,10 +88,11 @@ def init(
 def _completed(known: dict[str, Any]) -> dict[str, Any]:
     """What is still missing is asked for, or refused where nobody can be asked."""
     method = _asked(known, "method", f"Which mode ({WHICH})?", "--mode")
+    check_mode(method)
     if "parties" not in known:
         names = _asked(known, "parties", "Names of the parties that have data, separated by blanks?", "--party")
         known["parties"] = tuple(names.replace(",", " ").split())
-    if method in MODES and MODES[method].active:
+    if MODES[method].active:
         _asked(known, "active", "Which of them has the labels?", "--active")
         _asked(known, "id", "Column of the rows' ids?", "--id")
     _asked(known, "label", "Column of the labels?", "--label")

@@ -1,9 +1,10 @@
-"""Ids that are written differently and may mean the same: 7 and 007, A7 and a7.
+"""Ids that are written differently and may mean the same: 7 and 007, A7 and a7, 7 and 7.0.
 
 Ids are compared as text. Whoever holds one table looks at the shape of its own ids only; whoever holds all tables, as
 in a simulation, counts how many more would be the same.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
@@ -14,10 +15,11 @@ WAYS: dict[str, Callable[[str], str]] = {
     "blanks": str.strip,
     "leading zeros": lambda text: text.lstrip("0") or text[-1:],
     "capital letters": str.casefold,
+    "'.0' at the end": lambda text: re.sub(r"(?<=\d)\.0+$", "", text),
 }
 """What ids may differ in, and how it is taken out of one; in this order."""
 
-AS_TEXT = "ids are compared as text, in which '7' and '007' differ"
+AS_TEXT = "ids are compared as text, in which '7', '007' and '7.0' differ"
 
 
 def check_once(n_ids: int, n_different: int) -> None:
@@ -38,7 +40,7 @@ def check_rows_per_id(own_ids: Iterable[object], most: int) -> None:
 
 
 def own_shape(own_ids: Sequence[str]) -> str:
-    """Part of a sentence: how many of the own ids have blanks around them, leading zeros or capital letters.
+    """Part of a sentence: how many of the own ids have blanks around them, leading zeros and the like.
 
     For the owner alone; empty if none has.
     """
@@ -57,11 +59,16 @@ def nearly_common(parties: Sequence[Sequence[str]]) -> tuple[int, str]:
     most = n_common(parties, list(WAYS)) - exact
     if most <= 0:
         return 0, ""
-    for n in range(1, len(WAYS)):
-        for ways in combinations(WAYS, n):
-            if n_common(parties, ways) - exact == most:
-                return most, " and ".join(ways)
-    return most, " and ".join(WAYS).replace(" and ", ", ", len(WAYS) - 2)
+    return most, next(
+        _listed(ways)
+        for n in range(1, len(WAYS) + 1)
+        for ways in combinations(WAYS, n)
+        if n == len(WAYS) or n_common(parties, ways) - exact == most
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def n_common(parties: Sequence[Sequence[str]], ways: Sequence[str] = ()) -> int:

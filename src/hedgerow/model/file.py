@@ -109,8 +109,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return decoded(content_of(path), str(path))
 
 
+PART_BEGINS = b'{"hedgerow part"'
+"""The file of a passive party's part (`model.part`)."""
+
+
 def content_of(path: Path) -> bytes:
     """What is in the file of a model, or of a part of one."""
+    if path.is_dir():
+        raise ModelError(f"{path} is a folder; name the file in it, such as {path / 'model.json'}.")
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ModelError(f"{path} is larger than any model hedgerow writes ({MOST_BYTES >> 30} GiB).")
@@ -126,6 +132,8 @@ def decoded(content: bytes, path: str) -> Model:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if is_bag(content):
             raise ModelError(f"{path} is a bag of several models; read it with load_bag.") from None
+        if content.lstrip()[:20].startswith(PART_BEGINS):
+            raise ModelError(f"{path} is a passive party's part of a model; the active party has the model.") from None
         raise ModelError(f"{path} is not a hedgerow model, or it is damaged.") from None
     if file.hedgerow != VERSION:
         raise ModelError(f"{path} is a model of version {file.hedgerow}; this hedgerow reads version {VERSION}.")

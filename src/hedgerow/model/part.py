@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.data.table import Column
 from hedgerow.errors import ModelError
-from hedgerow.model.file import content_of
+from hedgerow.model.file import PART_BEGINS, content_of
 from hedgerow.model.model import Model, Ownership
 from hedgerow.trees.bins import GREATEST
 from hedgerow.trees.forest import Forest
@@ -104,7 +104,7 @@ def encoded(part: Part) -> bytes:
 
 def is_part(content: bytes) -> bool:
     """Whether this is the content of a part's file, whole or damaged, and not of a model's."""
-    return content.lstrip()[:20].startswith(b'{"hedgerow part"')
+    return content.lstrip()[:20].startswith(PART_BEGINS)
 
 
 def load_part(path: Path) -> Part:

@@ -29,7 +29,7 @@ from hedgerow.protocols.vertical.held_rows import RowsByParty as RowsByParty
 
 def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> OwnSets:
     """The active party's side of the alignment; nothing is said."""
-    _check_labels(plan, own.own_table)
+    check_labels(plan, own.own_table)
     tables = (own.own_table, own.own_valid if plan.goal.follow else None)
     counts = Counts(Journal(log, plan.digest.hex()), Ledger(log))
     return OwnSets(plan, plan.active, tables, threads, counts, tell, own.keeps)
@@ -48,7 +48,7 @@ def aligned(group: PartyGroup, sets: OwnSets, note: Tell) -> Active:
 def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell) -> Links:
     """The active party's side of the linkage of a hybrid run; nothing is said."""
     plan = group.plan
-    _check_labels(plan, own.own_table)
+    check_labels(plan, own.own_table)
     tables, journal = (own.own_table, own.own_valid if plan.goal.follow else None), Journal(log, plan.digest.hex())
     return Links(
         group, tables, threads, journal, note, private=not plan.method.shows_ids, groups=plan.once,
@@ -69,7 +69,8 @@ def _declared(plan: Plan) -> tuple[ClassLabel, ...]:
     return () if plan.method.dp is None else plan.method.dp.classes
 
 
-def _check_labels(plan: Plan, table: Table) -> None:
+def check_labels(plan: Plan, table: Table) -> None:
+    """Refuse an active party without labels, or with one class only."""
     if table.labels is None:
         raise DataError(f"The active party {plan.active!r} has no labels; name the label column.")
     if plan.goal.objective is None and not _declared(plan) and len(np.unique(np.asarray(table.labels))) < 2:
@@ -79,7 +80,7 @@ def _check_labels(plan: Plan, table: Table) -> None:
 def prepare(plan: Plan, own: Active, threads: int, before: Before = Before()) -> Ready:  # noqa: B008  # it is frozen
     """Own labels, cut points and bins, of which some may have been found before; nothing is said."""
     table, goal = own.own_table, plan.goal
-    _check_labels(plan, table)
+    check_labels(plan, table)
     if table.weights is not None and not (table.weights > 0).all():
         raise DataError(
             "Rows with weight 0 cannot be left out of a vertical run; take them out of every party's table."

@@ -12,7 +12,7 @@ from hedgerow.run.folder.kept_run import KeptRun
 
 COMMANDS = {
     "simulation": "hedgerow train RUN.toml",
-    "driver": "hedgerow drive RUN.toml --cert OWN.pem --key OWN.key",
+    "driver": "hedgerow drive RUN.toml{data} --cert OWN.pem --key OWN.key",
     "party": "hedgerow join RUN.toml --as {who} --data OWN.csv --cert OWN.pem --key OWN.key",
 }
 
@@ -48,7 +48,9 @@ def again(subject: Subject) -> Section:
         return Section("again", "How to reproduce", (same, facts(_facts(None)), facts(_parameters(params))))
     plan = run.plan
     about = facts(_facts(run))
-    lines = [COMMANDS.get(str(run.manifest["role"]), COMMANDS["simulation"]).format(who=run.manifest["who"])]
+    data = " --data OWN.csv" if (plan.get("method") or {}).get("active") else ""
+    command = COMMANDS.get(str(run.manifest["role"]), COMMANDS["simulation"])
+    lines = [command.format(who=run.manifest["who"], data=data)]
     lines += [
         f"hedgerow audit verify --last {last} {run.path / log}"
         for log, last in (run.manifest.get("audit") or {}).items()

@@ -17,6 +17,7 @@ from hedgerow.data.table import Table
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.identity import x509
 from hedgerow.identity.identity import Identity
+from hedgerow.protocols.vertical.prepare import check_labels
 from hedgerow.run.file.policy import read_policy
 from hedgerow.run.file.read import RunFile, open_run
 from hedgerow.run.real.connect import bound_policy, driver_seat, party_seat
@@ -119,6 +120,8 @@ def _table(files: Files, run: RunFile, plan: Plan) -> Iterator[Finding]:
         own = Own(files.data, files.valid)
         own.check(plan)
         table, valid = own.tables(run, files.name, remarks.append)
+        if plan.active == files.name:
+            check_labels(plan, table)
     except HedgerowError as error:
         yield Finding("data", str(error), fine=False)
         return

@@ -8,6 +8,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.protocols.session.owner import Active
+from hedgerow.protocols.vertical.prepare import check_labels
 from hedgerow.run.file import tables
 from hedgerow.run.file.read import RunFile, Source
 from hedgerow.run.folder.folder import RunFolder
@@ -57,6 +58,7 @@ def active_of(run: RunFile, plan: Plan, own: Own | None, places: PlacesFile, say
     run.check_cipher()
     own.check(plan)
     table, valid = own.tables(run, plan.active, say)
+    check_labels(plan, table)
     return Active(table, valid, places, noised_words(places.folder, places.plan))
 
 

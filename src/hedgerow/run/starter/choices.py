@@ -30,6 +30,15 @@ MODES: Mapping[str, Mode] = {
 }
 
 
+HELD_OUT = 0.2
+
+
+def check_mode(name: str) -> None:
+    """Refuse a mode that is none."""
+    if name not in MODES:
+        raise ParameterError(f"The mode must be one of {', '.join(MODES)}; it is {name!r}.")
+
+
 @dataclass(frozen=True)
 class Choices:
     """Who takes part in which mode, what is learnt, and where the driver is reached."""
@@ -47,10 +56,11 @@ class Choices:
     """Whether each makes its key itself and has only a request for its certificate signed."""
     trees: Mapping[str, Any] = field(default_factory=dict)
     privacy: Mapping[str, Any] = field(default_factory=dict)
+    held_out: float = HELD_OUT
+    """Share of the rows that the model does not learn from, but is measured on."""
 
     def __post_init__(self) -> None:
-        if self.method not in MODES:
-            raise ParameterError(f"The mode must be one of {', '.join(MODES)}; it is {self.method!r}.")
+        check_mode(self.method)
         if len(set(map(str.lower, self.parties))) != len(self.parties) or DRIVER in self.parties:
             raise ParameterError(f"Each party needs a name of its own, and none may be called {DRIVER!r}.")
         if not self.mode.active:
@@ -101,8 +111,10 @@ class Choices:
         if not self.active:
             driver["fingerprint"] = fingerprints.get(DRIVER, "")
         parties = [{"name": name, "fingerprint": fingerprints.get(name, "")} for name in self.parties]
-        sections = {"run": run, "data": data, "privacy": privacy, "trees": dict(self.trees), "driver": driver}
-        return run_text(sections, parties)
+        sections: dict[str, dict[str, Any]] = {"run": run, "data": data, "privacy": privacy}
+        if self.held_out:
+            sections["validation"] = {"share": self.held_out}
+        return run_text({**sections, "trees": dict(self.trees), "driver": driver}, parties)
 
     def check(self) -> RunFile:
         """The run that these choices mean; refuses what the run file would be refused for, before anything is made."""

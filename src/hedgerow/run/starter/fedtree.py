@@ -20,6 +20,6 @@ def choices_of(path: Path) -> dict[str, Any]:
     kept = {key: value for key, value in said.privacy.items() if key == "cut_points"}
     return {
         "method": said.method, "parties": names, "label": "y", "id": "id", "task": said.task,
-        "address": f"{said.host}:{PORT}", "trees": said.trees, "privacy": kept,
+        "address": f"{said.host}:{PORT}", "trees": said.trees, "privacy": kept, "held_out": 0.0,
         **({"active": names[0]} if MODES[said.method].active else {}),
     }  # fmt: skip

@@ -10,6 +10,7 @@ REMARKS = {
     "run": "",
     "data": "# The names of columns in the parties' files.",
     "privacy": "# How sums or gradients are hidden.",
+    "validation": "# Rows that are held out to see how good the model is; without this section all are learnt from.",
     "trees": "",
     "driver": "# Who listens; all others dial this address.",
 }
