@@ -27,6 +27,7 @@ SHOP = tuple(range(5, 11))
 PROMISES: tuple[tuple[Protects, tuple[float, ...]], ...] = (
     ("labels", (0.0, 0.5, 1.0, 2.0, 5.0)),
     ("model", (0.5, 1.0, 2.0, 5.0)),
+    ("passive", (0.5, 1.0, 2.0, 5.0)),
 )
 SEEDS = 3
 SHEET = "test AUC of a vertical model, 17 columns with labels and 6 without, by what is protected"

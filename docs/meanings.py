@@ -166,8 +166,8 @@ RUN_FILE = {
         "vertical and hybrid runs see protects",
         "protects": "of a vertical run (model also of a hybrid one): "
         "[what is promised](../explanation/vertical-privacy.md). labels: to passive "
-        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party. rows is "
-        "for horizontal runs; passive is refused, because sides of rows are told without noise",
+        "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party; "
+        "passive: to the active party of the others' columns, by one batch of noised sums. rows is for horizontal runs",
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
         "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
         "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "

@@ -39,6 +39,7 @@ RUNS = {
     "vertical": VERTICAL,
     "probed": {**VERTICAL, "protection": "lattice", "params": TINY, "probed": True},
     "predict": {"method": "predict"},
+    "one batch": {**VERTICAL, "levels": "AAA", "dp": DP(5, protects="passive"), "align": "given"},
     "private names": {"column_names": "private"},
     "told names": {**VERTICAL, "policy": replace(ALLOW_ALL, tell_columns="names")},
     "counted": {**VERTICAL, "params": params_of(min_child_rows=5)},

@@ -58,6 +58,8 @@ def real_frames():
     told = vertical(params_of(min_child_rows=5), policy=replace(ALLOW_ALL, tell_columns="names"))
     told.model()
     found = {one.kind: one for one in (*hidden.heard, *told.heard)} | found
+    batch = run(method="vertical", levels="AAA", dp=DP(5, protects="passive"), protection="plain")
+    found = {one.kind: one for one in batch.heard} | found
     fed = vertical()
     model = fed.model()
     own = {name: parts.decoded(part, name) for name, part in fed.kept.items()}

@@ -241,10 +241,10 @@ def test_weights_are_refused():
         federation({**parties, "party1": weighted}).model()
 
 
-def test_nothing_is_promised_of_rows_or_of_passive_columns_or_in_hybrid_runs():
+def test_nothing_is_promised_of_rows_or_in_hybrid_runs_or_by_other_trees():
     with pytest.raises(ParameterError, match="no epsilon can be promised of whole rows"):
         Vertical(dp=DP(1))
-    with pytest.raises(ParameterError, match="on which side of a cut each row is"):
+    with pytest.raises(ParameterError, match='grown by "additive"; use that or "auto"'):
         Vertical(dp=DP(1, protects="passive", method="greedy"))
     with pytest.raises(ParameterError, match="may stand in many rows of the active one"):
         Hybrid(dp=NOISED)

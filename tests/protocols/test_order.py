@@ -48,6 +48,7 @@ def every_request():
     cuts = (none, np.zeros(1, np.int64), np.empty(0, np.bool_))
     no_cuts = m.CutList(*(np.empty(0, kind) for kind in DRAWN))
     heard |= {m.AskDrawnSides: m.AskDrawnSides(0, 0, (), no_cuts)}
+    heard |= {m.AskBatch: m.AskBatch(1, 0, b"", b"")}
     heard |= {m.ShareColumns: m.ShareColumns(b"", b"", *cuts, False), m.Probe: m.Probe(b"", 0)}
     assert set(heard) == set(m.REQUESTS)
     return heard

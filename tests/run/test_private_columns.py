@@ -19,6 +19,7 @@ PROMISES = {
     "labels, not at all": "epsilon = 0\n",
     "labels": 'epsilon = 4\nprotection = "lattice"\n',
     "model": 'epsilon = 4\ndelta = 1e-5\nprotects = "model"\n',
+    "passive": 'epsilon = 4\nprotects = "passive"\n',
 }
 KEYS = {name: keys if "protects" in keys else f'protects = "labels"\n{keys}' for name, keys in PROMISES.items()}
 TREES = "n_estimators = 3\nmax_depth = 3\nmax_bin = 6\nmin_cut_rows = 5"
@@ -49,7 +50,7 @@ def test_real_parties_train_and_every_folder_says_what_is_promised(tmp_path, mad
     for one in joined:
         one.ended(60)
     kept = manifest_of(tmp_path / "alice")["differential_privacy"]
-    assert kept["unit"] == ("linked row" if promise == "model" else "label")
+    assert kept["unit"] == {"model": "linked row", "passive": "row's passive columns"}.get(promise, "label")
     assert kept["epsilon"] == (0 if "not at all" in promise else 4)
     assert kept["composed"] <= kept["epsilon"]
     assert driven.model.promise.epsilon == kept["epsilon"]
@@ -86,7 +87,7 @@ REFUSED = {
     "no epsilon can be promised of whole rows": "epsilon = 1\n",
     "must be a number above 0": 'epsilon = 0\nprotects = "model"\n',
     "put passive levels first": 'epsilon = 0\nprotects = "labels"\nlevels = "APP"\n',
-    "it is told on which side": 'epsilon = 1\nprotects = "passive"\ndp_trees = "greedy"\n',
+    'grown by "additive"': 'epsilon = 1\nprotects = "passive"\ndp_trees = "greedy"\n',
     "goes only with epsilon": 'protects = "labels"\n',
 }
 
@@ -107,6 +108,6 @@ def run_of(folder):
 
 def test_a_hybrid_run_file_says_why_no_epsilon_is_promised(tmp_path):
     hybrid = CUT.replace('"vertical"', '"hybrid"').replace("parties = 3", "parties = 3\npassive = 10")
-    (tmp_path / "run.toml").write_text(hybrid + KEYS["model"])
+    (tmp_path / "run.toml").write_text(hybrid + KEYS["passive"])
     with pytest.raises(ParameterError, match="may stand in many rows of the active one"):
         run_of(tmp_path)

@@ -26,6 +26,7 @@ ROWS = {
     "whole trees": ["bagging", "sequential"],
     "vertical": ["vertical", "counted", "told names", "vertical by a lattice", "vertical by Paillier", "other rows"],
     "vertical, hidden rows": ["hidden", "hidden by Paillier"],
+    'vertical, `protects = "passive"`': ["one batch"],
     "prediction": ["predict"],
     "sealed prediction": ["sealed", "sealed by Paillier"],
     "sealed prediction, shared columns": ["sealed, shared"],

@@ -6,6 +6,7 @@ others which rows share a node. So no promise is of whole rows against the parti
 *drawn*: no label is in anything that passive parties see, because all cuts above theirs are drawn by a hash. Epsilon 0.
 *labels*: passive parties see what follows from noised sums of gradients; that of leaves is noised, too.
 *model*: who has the finished model, all parts together, and was no party, sees noised sums and noised cut points only.
+*passive*: the active party sees one batch of noised sums of the others' columns, in noised bins, and no side of a row.
 """
 
 from collections.abc import Iterator
@@ -18,11 +19,12 @@ from hedgerow.errors import ParameterError
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
-Way = Literal["drawn", "labels", "model"]
+Way = Literal["drawn", "labels", "model", "passive"]
 BY_METHOD: dict[tuple[Protects, bool], tuple[Way, PrivateMethod]] = {
     ("labels", False): ("drawn", "random"),
     ("labels", True): ("labels", "greedy"),
     ("model", True): ("model", "random"),
+    ("passive", True): ("passive", "additive"),
 }
 """By what is protected, and whether there is an epsilon above 0: how, and what that way to grow trees is called."""
 REPLACED, LINKED = "replace one", "add or remove one"
@@ -31,16 +33,17 @@ WORDS: dict[Way, tuple[str, str, str]] = {
     "drawn": (REPLACED, "all passive parties together", _TOLD),
     "labels": (REPLACED, "all passive parties together", _TOLD),
     "model": (LINKED, "whoever has the finished model and was no party of the run", "the model, all parts together"),
+    "passive": (
+        REPLACED,
+        "the active party, as long as it seals gradients no longer than agreed",
+        "all that it is told while the model is trained, and the model, all parts together",
+    ),
 }
 """Neighbours, adversary and scope."""
 AS_KNOWN = "where {0} come from a table, they are taken as known to everybody"
 NO_ROWS = (
     "In a vertical run parties learn exact data of single rows, sides of cuts or who shares a node, so no epsilon can "
-    'be promised of whole rows against them; say what it is for, protects = "labels" or "model".'
-)
-NO_PASSIVE = (
-    "No epsilon can be promised of the passive parties' columns against the active party: it is told on which side of "
-    "a cut each row is, without noise, tree after tree; one batch of noised sums, of which it could, is not built yet."
+    'be promised of whole rows against them; say what it is for, protects = "labels", "model" or "passive".'
 )
 
 
@@ -48,8 +51,6 @@ def way_of(dp: DP) -> Way:
     """How a vertical run keeps the promise; refused where there is none."""
     if dp.protects == "rows":
         raise ParameterError(NO_ROWS)
-    if dp.protects == "passive":
-        raise ParameterError(NO_PASSIVE)
     way, method = BY_METHOD[dp.protects, dp.epsilon > 0]
     if dp.method not in ("auto", method):
         raise ParameterError(
@@ -74,7 +75,8 @@ def words_of(plan: "Plan") -> tuple[str, str, str]:
 def _taken(dp: DP, plan: "Plan") -> list[str]:
     """What comes from tables of a simulation, where a rare one would tell of a single row."""
     found = ["classes"] if plan.goal.objective is None and not dp.classes else []
-    return [*found, "categories"] if dp.protects == "model" and not dp.categories and not plan.coordinator else found
+    open_ones = dp.protects in ("model", "passive") and not dp.categories and not plan.coordinator
+    return [*(() if dp.protects == "passive" else found), *(("categories",) if open_ones else ())]
 
 
 def levels_of(dp: DP, max_depth: int) -> str:
@@ -83,7 +85,7 @@ def levels_of(dp: DP, max_depth: int) -> str:
     if way == "drawn":
         passive = max(1, max_depth // 2)
         return "P" * passive + "A" * (max_depth - passive)
-    return "J" * max_depth if way == "model" else ""
+    return {"model": "J", "passive": "A"}.get(way, "") * max_depth
 
 
 def check_vertical(dp: DP, plan: "Plan") -> None:
@@ -92,7 +94,7 @@ def check_vertical(dp: DP, plan: "Plan") -> None:
     for is_set, what, why in (*refused_of_links(plan), *_refused(dp, plan), *OF_WAY[way](plan)):
         if is_set:
             raise ParameterError(f"Differential privacy in a {plan.method.word} run does not go with {what}: {why}.")
-    if plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
+    if dp.protects != "passive" and plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
         raise ParameterError(
             "Differential privacy between real parties needs the classes declared, because a rare one would tell of a "
             "single row; name them, like classes = [0, 1]."
@@ -102,11 +104,14 @@ def check_vertical(dp: DP, plan: "Plan") -> None:
 def _refused(dp: DP, plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     method, goal = plan.vertical, plan.goal
     followed = goal.follow or goal.early_stopping_rounds is not None or goal.eval_metric is not None
-    yield followed, "validation rows", "when training ends must not depend on labels; measure the model afterwards"
+    passive = dp.protects == "passive"
+    early = "they would be of own columns alone" if passive else "when training ends must not depend on labels"
+    yield followed, "validation rows", f"{early}; measure the model afterwards"
     yield method.hidden_rows, "hidden_rows", "what it hides is public here, or noised; leave it out"
     yield method.goes_on, 'on_loss = "continue"', "trees that are grown again would be paid again; use wait"
     yield method.passive_rows < 1, "passive_rows below 1", "everybody can compute which rows are drawn"
-    yield plan.params.min_child_rows > 1, "min_child_rows above 1", "rows of nodes would be counted without noise"
+    counts = plan.params.min_child_rows > 1 and not passive
+    yield counts, "min_child_rows above 1", "rows of nodes would be counted without noise"
     yield dp.rows_per_id > 1 and not method.links, "rows_per_id", "each linked row is protected by itself"
     yield dp.max_nonzero is not None, "max_nonzero", "it lowers the noise where parties have rows of their own"
     yield bool(dp.categories) and dp.protects == "labels", "categories", "only labels are protected"
@@ -148,7 +153,32 @@ def _model(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     yield from (one for one in _noised(plan) if one[1] != "plain gradients")
 
 
-OF_WAY = {"drawn": _drawn, "labels": _noised, "model": _model}
+def _passive(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    levels, method, goal, dp = plan.method.levels, plan.vertical, plan.goal, plan.vertical.dp
+    numbers = goal.objective is not None
+    yield (
+        set(levels) != {"A"},
+        f"levels = {levels!r}",
+        "cuts of the others' columns would tell sides of single rows; leave levels out",
+    )
+    yield method.local_trees > 0, "local_trees", "all trees that are grown are of own columns anyway"
+    yield method.party_share < 1, "party_share below 1", "all are asked, once"
+    yield plan.params.average, "a random forest", "the batch is of what boosted trees leave; use boosted trees"
+    yield goal.scale_pos_weight != 1, "scale_pos_weight", "a row of more weight needs more noise; leave it out"
+    yield bool(plan.params.monotone_constraints), "monotone_constraints", "they are not kept under noise"
+    yield (
+        numbers and goal.objective != "squared",
+        f"the {goal.objective} loss",
+        "its gradients have no bound; use the squared loss, or classes",
+    )
+    yield (
+        numbers and dp is not None and dp.label_range is None,
+        "numbers of unknown range",
+        "declare it, like label_range = [0, 100]",
+    )
+
+
+OF_WAY = {"drawn": _drawn, "labels": _noised, "model": _model, "passive": _passive}
 """What each way refuses beside."""
 
 
@@ -179,6 +209,15 @@ KEPT: dict[Way, tuple[str, ...]] = {
         "adds noise to the sums of leaves and to the first score. Nothing else is in the model.",
         "Not covered: what parties see of each other (the active party learns on which side of each cut a row is, the "
         "others which rows share a node), and so nobody who is told by one of them.",
+    ),
+    "passive": (
+        "The active party grows trees of its own columns alone, and seals the gradients that they leave, once. Every "
+        "owner sums them in bins whose cut points it found from noised counts, and adds noise to each sum before it is "
+        "opened; no side of a row is told to anybody. Trees of one column each are made of these sums.",
+        "Each owner counts this in its own ledger, with an equal part of the budget.",
+        "Not covered: an active party that seals longer gradients than agreed, which owners cannot see: it could read "
+        "bins of single rows (their logs count the bits that sums have room for); predictions, which tell sides or "
+        "scores of the rows that are predicted; when messages come; which ids all have in common.",
     ),
 }  # fmt: skip
 """What keeps each promise, and what it is not about."""

@@ -403,7 +403,7 @@ class Vertical(Method, frozen=True, tag="vertical"):
     party's, P the passive parties', J all; empty: all at every level. With `passive_rows=0.2` the cuts at levels that
     ask passive parties are chosen by a fifth of the rows, drawn by a hash of their ids; leaf values are of all rows.
     With `dp=DP(epsilon=0, protects="labels")` nothing that passive parties see depends on labels; with an epsilon above
-    0, or protects="model", sums have noise: see `DP`.
+    0, or protects="model" or "passive", sums have noise: see `DP`.
     """
 
     privacy: Lattice | Paillier | NoPrivacy = Lattice()
@@ -440,7 +440,7 @@ class Vertical(Method, frozen=True, tag="vertical"):
     @property
     def draws_cuts(self) -> bool:
         """Where a promise is kept by that."""
-        return self.dp is not None and way_of(self.dp) != "labels"
+        return self.dp is not None and way_of(self.dp) in ("drawn", "model")
 
     @property
     def for_link(self) -> bool:

@@ -719,6 +719,23 @@ class AskDrawnSides(Request, frozen=True, tag=85):
 # Vertical with hidden rows: no node is ever named, see `protocols.vertical.hidden_active`.
 
 
+@message(by=ACTIVE, to=EACH_PASSIVE)
+class AskBatch(Request, frozen=True, tag=86):
+    """Add up these sealed gradients in all bins of the own columns, with noise; asked once in a run."""
+
+    scores: Annotated[int, clear("how many scores a row has: one, or one a class")]
+    first: Annotated[int, clear("number of the first tree that is made of the sums")]
+    public_key: Annotated[bytes, clear("the active party's public key, new for this request")]
+    sealed_gradients: Annotated[bytes, sealed("gradients and hessians of all rows, as its own trees leave them")]
+
+
+@message(by=PASSIVE, to=ACTIVE)
+class BatchSums(Answer, frozen=True, tag=86):
+    """Sums that only the active party can open, each with the noise of the plan's promise."""
+
+    sealed_sums: Annotated[bytes, sealed("sums of gradients per numbered column and bin, with noise")]
+
+
 @message(by=ACTIVE, to=EVERY_DRAWN)
 class AskHiddenSums(Request, frozen=True, tag=50):
     """Add up some of a level's sealed gradients per bin, over all rows that count."""

@@ -32,8 +32,17 @@ def noise_by(noised: NoisedWords) -> Noise:
     return with_noise
 
 
-def releases_of(owner: Owner, plan: Plan, planned: Sequence[Release], *, more_to_come: bool = True) -> NoisedWords:
+def releases_of(
+    owner: Owner,
+    plan: Plan,
+    planned: Sequence[Release],
+    *,
+    more_to_come: bool = True,
+    budget: Budget | None = None,
+) -> NoisedWords:
     """The releases of this run at this party, those of processes before this one included.
+
+    Where a party has a part of the budget of its own (`budget`), all that it releases is planned.
 
     Refused, before anything of the table moves, if they cost more than the plan promises, or together with other runs
     more than the owner's policy allows. The run is counted in its own log, all runs in the owner's ledger.
@@ -43,6 +52,7 @@ def releases_of(owner: Owner, plan: Plan, planned: Sequence[Release], *, more_to
         raise PrivacyError("The plan promises no differential privacy, so that nothing can be counted against it.")
     log = AuditLog(None, "", "") if owner.log is None or isinstance(owner.log, NoLog) else owner.log
     all_runs = OwnerBudget(owner.ledger or log, owner.policy.lifetime)
-    budget = Budget(dp.epsilon, dp.delta, dp.unit)
-    ledger = Ledger(budget, planned, log, plan.digest.hex(), all_runs, more_to_come=more_to_come)
+    own = budget or Budget(dp.epsilon, dp.delta, dp.unit)
+    to_come = more_to_come and budget is None
+    ledger = Ledger(own, planned, log, plan.digest.hex(), all_runs, more_to_come=to_come)
     return NoisedWords(ledger, owner.noised or KeptWords())

@@ -35,6 +35,7 @@ class NoisedLabels:
     """What is released of labels, where a promise is of them."""
 
     subtracts = False
+    after = None
 
     def __init__(self, plan: Plan, own: Active, log: Log) -> None:
         self.plan, self.mu = plan, mu_of(plan)

@@ -31,6 +31,7 @@ class NoisedModel:
     """What is released of linked rows, where a promise is of the model."""
 
     subtracts = False
+    after = None
 
     def __init__(self, plan: Plan, own: Active, log: Log) -> None:
         most = rows_per_id(plan, own)

@@ -3,22 +3,22 @@
 Nothing is said here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from hedgerow.agreement.dp_vertical import Way, way_of, words_of
+from hedgerow.agreement.dp_vertical import Way, way_of
 from hedgerow.agreement.plan import Plan
 from hedgerow.model.train import Ready
-from hedgerow.privacy.promise import Promise, nothing_told
+from hedgerow.privacy.promise import Promise
 from hedgerow.protocols.session.journal import Log
 from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.state import Progress
+from hedgerow.protocols.vertical.batch_active import NoisedPassive
 from hedgerow.protocols.vertical.columns import AllColumns
-from hedgerow.protocols.vertical.drawn_first import Talk, ask_all_sides
 from hedgerow.protocols.vertical.label_noise import NoisedLabels
 from hedgerow.protocols.vertical.model_noise import NoisedModel
-from hedgerow.protocols.vertical.prepare import prepare
-from hedgerow.trees.boost import Callback, Round
+from hedgerow.protocols.vertical.nothing_told import NothingTold, Talk
+from hedgerow.trees.boost import Boosted, Callback, Round
 from hedgerow.trees.grow import Rows
 from hedgerow.trees.params import TreeParams
 
@@ -39,40 +39,19 @@ class Noised(Protocol):
     def around(self, rows: Rows, ready: Ready, joint: AllColumns) -> tuple[Rows, TreeParams]:
         """Rows of which nothing is released without noise, and by which parameters trees grow over them."""
 
+    @property
+    def after(self) -> Callable[[Talk, Ready, AllColumns, Boosted], Boosted] | None:
+        """Adds the trees that are made of what is asked for after the last of the others; None: nothing is."""
+
     def promise(self, joint: AllColumns) -> Promise:
         """The run is over: what it has told."""
 
 
-class NothingTold:
-    """No label is in anything that passive parties are told, so that no noise is needed."""
-
-    subtracts = True
-
-    def __init__(self, plan: Plan, own: Active, log: Log) -> None:  # noqa: ARG002  # nothing is released
-        self.plan = plan
-
-    def prepare(self, plan: Plan, own: Active, threads: int) -> Ready:
-        """Nothing becomes known."""
-        return prepare(plan, own, threads)
-
-    def before(self, talk: Talk, ready: Ready, joint: AllColumns, progress: Progress) -> None:
-        """What becomes known: sides of all rows at all cuts that are drawn."""
-        ask_all_sides(talk, ready, joint, progress)
-
-    def around(self, rows: Rows, ready: Ready, joint: AllColumns) -> tuple[Rows, TreeParams]:  # noqa: ARG002  # whoever's
-        """As they are: from here on nothing is said."""
-        return rows, self.plan.params
-
-    def promise(self, joint: AllColumns) -> Promise:  # noqa: ARG002  # whoever's
-        """Epsilon 0."""
-        dp = self.plan.method.dp
-        return nothing_told("label" if dp is None else dp.unit, *words_of(self.plan))
-
-
-WAYS: dict[Way, type[NothingTold] | type[NoisedLabels] | type[NoisedModel]] = {
+WAYS: dict[Way, type[NothingTold] | type[NoisedLabels] | type[NoisedModel] | type[NoisedPassive]] = {
     "drawn": NothingTold,
     "labels": NoisedLabels,
     "model": NoisedModel,
+    "passive": NoisedPassive,
 }
 
 

@@ -33,7 +33,7 @@ SIZES, GRID, MODEL = "the sizes of the run", "own cut points", "the id of the mo
 
 ASKED = (
     m.AskColumns, m.BeginSealed, m.AskSealedSums, m.AskHiddenSums, m.AskSides, m.AskDrawnSides, m.AskHiddenSides,
-    m.EndRound, m.KeepPart,
+    m.AskBatch, m.EndRound, m.KeepPart,
 )  # fmt: skip
 """What the active party asks of columns."""
 
@@ -49,7 +49,7 @@ class VerticalParty:
         self.sets: FoundRows | None = None
         """The own rows, where they are aligned privately, or linked."""
         self.cuts = CutReleases(context.owner, self.plan)
-        """Its counts with noise, where cut points are found by these."""
+        """What it releases with noise, where the plan asks for that."""
         self.present: tuple[int, ...] = ()
         """The parties of this attempt, by number."""
         self.most_bytes = MOST_SMALL
@@ -139,7 +139,7 @@ class VerticalParty:
         table = PassiveTable.of(self.plan, *tables, self.context.threads, terms.bin_rows, lacks, grid)
         run = PassiveRun(table, terms, given, self.context.owner.keeps)
         self._check_grid(table)
-        return answers_of(self.plan, run)
+        return answers_of(self.plan, run, self.cuts, tables[0])
 
     def _check_grid(self, table: PassiveTable) -> None:
         """Kept cuts are numbers of own cut points, so that these stay for the whole run."""

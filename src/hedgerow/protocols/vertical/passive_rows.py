@@ -55,7 +55,7 @@ WRONG = {
 """What a step is refused with."""
 OFF_GRID = "The active party cuts a column of this party at a place that is not on its grid."
 
-Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskDrawnSides | m.AskHiddenSides
+Giving = m.AskSealedSums | m.AskHiddenSums | m.AskSides | m.AskDrawnSides | m.AskHiddenSides | m.AskBatch
 """What is answered with something of the own columns."""
 
 

@@ -26,7 +26,7 @@ from hedgerow.trees.noised.drawn_rule import OwnedCuts
 from hedgerow.trees.noised.fit import noised_grid
 from hedgerow.trees.noised.label_rows import I64
 from hedgerow.trees.noised.label_rows import Release as Noise
-from hedgerow.trees.noised.rule import ROW_UNITS, require
+from hedgerow.trees.noised.rule import ROW_UNITS, Opening, Terms, require
 from hedgerow.trees.noised.sums import OwnRows, OwnSums
 
 
@@ -35,10 +35,15 @@ def has_private_model(plan: Plan) -> bool:
     return plan.method.dp is not None and way_of(plan.method.dp) == "model"
 
 
+def has_private_columns(plan: Plan) -> bool:
+    """Whether the passive parties' columns are promised to tell the active party little of any row."""
+    return plan.method.dp is not None and way_of(plan.method.dp) == "passive"
+
+
 def declared(plan: Plan, table: Table) -> Table:
     """The table with the categories that are declared; a rare one, or that there is one, may tell of a single row."""
     dp = plan.method.dp
-    if dp is None or not has_private_model(plan):
+    if dp is None or not (has_private_model(plan) or has_private_columns(plan)):
         return table
     known = dict(dp.categories)
     bare = [c.name for c in table.columns if c.kind == "categorical" and c.name not in known]
@@ -82,17 +87,21 @@ def releases_of_kinds(plan: Plan, by_category: NDArray[np.bool_]) -> tuple[Relea
 
 def private_grid(plan: Plan, table: Table, cuts: OwnedCuts, noise: Noise, threads: int) -> Grid:
     """Cut points of a table from counts with noise; nothing is said."""
-    zeros = np.zeros(table.n_rows, np.float32)
-    counted = _NoisedCounts(cuts, OwnSums(OwnRows(table.values, table.absent, zeros), cuts.terms, threads), noise)
+    counted = NoisedCounts(cuts.opening, sums_of(table, cuts.terms, threads), noise)
     n_rows = float(counted.rows()[0]) / ROW_UNITS
     return noised_grid(counted, cuts.search(n_rows, plan.params.max_bin), n_categories(table.columns))
 
 
-class _NoisedCounts:
+def sums_of(table: Table, terms: Terms, threads: int) -> OwnSums:
+    """Counts of one table's rows, whatever their labels are."""
+    return OwnSums(OwnRows(table.values, table.absent, np.zeros(table.n_rows, np.float32)), terms, threads)
+
+
+class NoisedCounts:
     """Counts of one table, with noise."""
 
-    def __init__(self, cuts: OwnedCuts, own: OwnSums, noise: Noise) -> None:
-        self.opening, self.own, self.noise = cuts.opening, own, noise
+    def __init__(self, opening: Opening, own: OwnSums, noise: Noise) -> None:
+        self.opening, self.own, self.noise = opening, own, noise
         self._level = 0
 
     def rows(self) -> I64:

@@ -6,10 +6,12 @@ from typing import NamedTuple
 from hedgerow.model.train import Ready
 from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.active import VerticalRows
+from hedgerow.protocols.vertical.batch_own_trees import OwnRows
 from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
+from hedgerow.protocols.vertical.private_cuts import has_private_columns
 from hedgerow.protocols.vertical.talk import Talk
 from hedgerow.trees.forest import Forest
 
@@ -28,6 +30,8 @@ def rows_for(talk: Talk, ready: Ready, joint: AllColumns, state: State, done: in
     if plan.method.hidden_rows:
         hidden = HiddenRows(talk, ready.rows, joint, done)
         return AllRows(hidden, hidden.number)
+    if has_private_columns(plan):
+        return AllRows(OwnRows(talk, ready.rows, joint), None)
     if tells_first(plan):
         return AllRows(ToldRows(talk, ready.rows, joint, state.drawn), None)
     return AllRows((DrawnRows if plan.method.draws_cuts else VerticalRows)(talk, ready.rows, joint, done), None)

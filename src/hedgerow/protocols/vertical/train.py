@@ -66,6 +66,8 @@ def grow(
         kept=kept,
         before_values=before_values,
     )
+    if noised is not None and noised.after is not None:
+        grown = noised.after(talk, ready, joint, grown)
     owned = tuple((o.party, o.last - o.first) for o in joint.owned)
     ownership = Ownership(state.model, plan.active, owned, groups=joint.groups, units=plan.units)
     whole = ready.model(grown, columns_of(joint, ready.columns))

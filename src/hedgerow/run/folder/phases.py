@@ -26,7 +26,7 @@ _KINDS: Mapping[str, tuple[type[m.Request] | type[m.Answer], ...]] = {
         m.Begin, m.AskHistograms, m.AskLeafSums, m.FinishRound, m.NextRound, m.FromOpener, m.SealedWords, m.PassSum,
         m.GoOn, m.ToEveryParty, m.RoundGrown, m.AskTrees, m.OwnTrees, m.BeginSealed, m.AskSealedSums, m.SealedSums,
         m.AllowedSums, m.AskSides, m.Sides, m.AskDrawnSides, m.AskHiddenSums, m.AskHiddenSides, m.HiddenSides,
-        m.EndRound, m.BeginNoised, m.AskNoisedSums, m.AskNoisedRoot, m.AskNoisedLevel,
+        m.EndRound, m.AskBatch, m.BatchSums, m.BeginNoised, m.AskNoisedSums, m.AskNoisedRoot, m.AskNoisedLevel,
     ),
     PREDICTING: (m.AskKnown, m.Known, m.AskWays, m.BeginScores, m.ScoresReady, m.AskScores, m.Scores),
     ENDING: (m.KeepPart, m.Led, m.Farewell),

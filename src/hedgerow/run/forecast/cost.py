@@ -18,7 +18,7 @@ from hedgerow.protocols.columns import loss_of
 from hedgerow.run.forecast.hidden import hidden_levels, hidden_merging
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.linking import aligning, linking
-from hedgerow.run.forecast.noised_ways import NOISED
+from hedgerow.run.forecast.noised_ways import NOISED, has_private_columns, one_batch
 from hedgerow.run.forecast.opener import through_opener
 from hedgerow.run.forecast.shape import Shape
 from hedgerow.run.forecast.trees import Trees, drawn, full, metric_words
@@ -200,6 +200,10 @@ def _by_columns(plan: Plan, shape: Shape) -> Iterator[Line]:
     if sharing < 1:
         yield Line("AskColumns", 1, (1 - sharing) * 2 * HASH, trip=True)
         yield Line("OwnColumns", 1, (1 - sharing) * shape.columns * (WORD + 2))
+    if has_private_columns(plan):
+        yield from one_batch(plan, shape, _per_round(plan, shape))
+        yield from _told("KeepPart", 6 * WORD + HASH)
+        return
     yield from _told("BeginSealed", 6 * WORD)
     grown = _hidden_trees if plan.method.hidden_rows else _drawn_trees if plan.method.draws_cuts else _sealed_trees
     yield from grown(plan, shape, shape.n_rows)

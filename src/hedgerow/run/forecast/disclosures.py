@@ -20,6 +20,7 @@ from hedgerow.agreement.plan import Plan
 from hedgerow.corridor import messages as m
 from hedgerow.data.names import some
 from hedgerow.protocols.vertical.columns import ACTIVE_ONLY
+from hedgerow.protocols.vertical.private_cuts import has_private_columns
 from hedgerow.run.folder.manifest import told
 
 HOW = {
@@ -62,6 +63,8 @@ def _vertical_messages(plan: Plan) -> tuple[Kind, ...]:
     joining = (*probed, *(kind for kind in JOINING if kind not in (m.Agree, m.Farewell)))
     ids = ALIGNING if plan.method.aligns else _linking(plan) if plan.method.links else ()
     sums = m.AllowedSums if plan.params.min_child_rows > 1 else m.SealedSums
+    if has_private_columns(plan):
+        return (*joining, *ids, m.AskColumns, m.OwnColumns, m.AskBatch, m.BatchSums, m.KeepPart)
     level: tuple[Kind, ...] = (m.AskSealedSums, sums, m.AskSides, m.Sides)
     if plan.method.draws_cuts:
         level = (m.AskDrawnSides, m.Sides)
@@ -192,7 +195,8 @@ def _by_columns(plan: Plan) -> Iterator[str]:
     if plan.method.dp is not None:
         yield from dp_vertical.promise_of(plan.method.dp, plan)
     yield from _of_units(plan)
-    yield from _of_draws(plan) if plan.method.draws_cuts else _of_sealed(plan)
+    described = _of_batch if has_private_columns(plan) else _of_draws if plan.method.draws_cuts else _of_sealed
+    yield from described(plan)
     if plan.method.hidden_rows:
         yield f"{own} could ask for the sides of all rows at a cut, not only of those at its node; nothing shows it."
     if plan.params.min_child_rows > 1:
@@ -255,6 +259,19 @@ def _of_draws(plan: Plan) -> Iterator[str]:
     yield "Whoever writes the plan could choose a seed by which some first cuts are what it likes."
     if plan.groups:
         yield f"Cut points of shared columns, among which cuts are drawn, are the word of {own}."
+    yield from _of_numbers(plan)
+
+
+def _of_batch(plan: Plan) -> Iterator[str]:
+    """Where one batch of noised sums is all that is told of rows."""
+    own = plan.active
+    if plan.method.plain:
+        yield "Nothing is sealed: passive parties read every gradient, and with it the labels."
+    else:
+        yield "Passive parties learn nothing of labels and gradients, nor how rows lie in any tree."
+    yield f"{own} learns one sum of gradients and one of hessians for every numbered column and bin, with noise."
+    yield f"{own} learns how many bins each column has; their cut points have noise, and stay with their owner."
+    yield f"{own} could seal made-up gradients, longer than agreed, and so read bins of single rows."
     yield from _of_numbers(plan)
 
 

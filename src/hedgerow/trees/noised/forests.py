@@ -47,7 +47,7 @@ def additive_forest(grid: Grid, start: Iterate, rows: F64, scale: Scale) -> Fore
     for column in range(grid.n_columns):
         at = slice(int(grid.offsets[column]), int(grid.offsets[column + 1]))
         covers = np.maximum(rows[at], LEAST_COVER)
-        trees.append(_one_column(grid, column, start.values[:, at] * scale.span, covers))
+        trees.append(one_column(grid, column, start.values[:, at] * scale.span, covers))
     return with_bases(join(trees), start)
 
 
@@ -62,11 +62,29 @@ def with_bases(forest: Forest, start: Iterate) -> Forest:
     return replace(forest, values=values)
 
 
-def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
+def one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
     """Trees (one a score) with a leaf for each bin: first what is missing is told apart, then bins by halves.
 
     What is missing goes right of all numbers, and left of all categories, of which some must go right in any cut.
     """
+    children, places, leaves = halves_of(grid, column)
+    many = [places] * len(values)
+    return _trees(grid, children, many, values[:, leaves], np.tile(covers[leaves], (len(values), 1)))
+
+
+class Halves(NamedTuple):
+    """The shape of such a tree, whatever its values are."""
+
+    children: NDArray[np.int32]
+    """Of each node, the left one, which the right one follows; -1 of a leaf."""
+    places: Places
+    """Of each cut, in the order of nodes."""
+    leaves: NDArray[np.int64]
+    """Of each leaf, its bin."""
+
+
+def halves_of(grid: Grid, column: int) -> Halves:
+    """How the bins of a column are told apart."""
     n, by_set = int(grid.n_values[column]), bool(grid.categorical[column])
     order = np.arange(n + 1) if not by_set else np.r_[n, :n]
     spans, children = [(0, n + 1)], []
@@ -82,13 +100,9 @@ def _one_column(grid: Grid, column: int, values: F64, covers: F64) -> Forest:
     sets = np.zeros((len(middles), N_BINS), np.bool_)
     for row, (first, middle) in enumerate(zip(edges[cut, 0], middles, strict=True)):
         sets[row, order[first:middle]] = True
-    leaves = order[edges[~cut, 0]]
     words = np.packbits(sets, axis=1, bitorder="little").view(np.uint64)
-    cuts = Places(np.full(len(middles), column, np.int32), middles.astype(np.int32) - 1, sets[:, n], words)
-    many = [cuts] * len(values)
-    return _trees(
-        grid, np.array(children, np.int32), many, values[:, leaves], np.tile(covers[leaves], (len(values), 1))
-    )
+    places = Places(np.full(len(middles), column, np.int32), middles.astype(np.int32) - 1, sets[:, n], words)
+    return Halves(np.array(children, np.int32), places, order[edges[~cut, 0]])
 
 
 class DrawnRound(NamedTuple):
