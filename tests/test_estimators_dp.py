@@ -8,7 +8,7 @@ from sklearn.base import clone
 import hedgerow
 import injected_noise
 from hedgerow import DP, GBDTClassifier, GBDTRegressor, Horizontal, Table
-from hedgerow.errors import ParameterError, PrivacyError
+from hedgerow.errors import DataError, ParameterError, PrivacyError
 from hedgerow.model import noised_releases, noised_train
 from hedgerow.model.xgboost import to_xgboost
 
@@ -167,3 +167,23 @@ def test_what_would_be_told_without_noise_is_refused(parameters, fit, said):
 def test_numbers_without_a_bound_are_refused(parameters, said):
     with pytest.raises(ParameterError, match=said):
         GBDTRegressor(**parameters).fit(X, NUMBERS + 30)
+
+
+def test_a_person_has_as_many_rows_as_declared_in_one_table_or_in_all_together():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    person = DP(epsilon=5, rows_per_id=2, classes=(0, 1), method="additive")
+
+    def table(first, n=30, each=2):
+        ids = np.array([f"p{first + i // each}" for i in range(n)])
+        return Table.of(X[:n], y[:n], ids=ids, repeated_ids=True)
+
+    assert GBDTClassifier(dp=person).fit(table(0)).model_.promise.unit == "person"
+    with pytest.raises(DataError, match="At most 2 rows of an id are declared"):
+        GBDTClassifier(dp=person).fit(table(0, each=3))
+    apart, overlapping = ({"a": table(0), "b": table(15), "c": table(first)} for first in (30, 7))
+    fed = Horizontal(dp=person)
+    assert GBDTClassifier(federation=fed).fit(apart).model_.promise.unit == "person"
+    with pytest.raises(DataError, match="At most 2 rows of an id are declared"):
+        GBDTClassifier(federation=fed).fit(overlapping)
+    GBDTClassifier(federation=Horizontal(dp=DP(epsilon=5, classes=(0, 1), method="additive"))).fit(overlapping)

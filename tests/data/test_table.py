@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 from hedgerow.data import table as table_module
+from hedgerow.data.ids import check_rows_per_id
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 
@@ -404,3 +405,11 @@ def test_absent_is_missing_or_zero():
 def test_categories_in_a_sparse_table_cannot_have_absent_zeros():
     with pytest.raises(DataError, match="'f0' is categorical in a sparse table"):
         Table.of(sparse.csr_array(np.eye(2)), categorical=[0], absent="zero")
+
+
+def test_ids_with_more_rows_than_declared_are_refused_without_a_word_of_which():
+    check_rows_per_id(["a", "a", "b", "", "", ""], 2)
+    check_rows_per_id([], 1)
+    with pytest.raises(DataError, match=r"At most 1 rows of an id are declared \(rows_per_id\)") as refused:
+        check_rows_per_id(np.array([7007, 8, 7007]), 1)
+    assert "7007" not in str(refused.value)

@@ -12,12 +12,13 @@ from hedgerow.agreement.plan import Goal
 from hedgerow.corridor import messages as m
 from hedgerow.data import partition
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError, PrivacyError
+from hedgerow.errors import DataError, ParameterError, PolicyError, PrivacyError
 from hedgerow.model import train as training
 from hedgerow.model.model import Model
 from hedgerow.model.train import Task, prepare
 from hedgerow.privacy import noise
 from hedgerow.privacy.ledger import Ledger
+from hedgerow.privacy.lifetime import LifetimeLimit, budgets_in, runs_in, total_of
 from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.driver import run
 from hedgerow.protocols.session.journal import NoLog
@@ -34,12 +35,15 @@ NOISED = DP(3, protects="labels")
 WITH_LATTICE = {"protection": "lattice"}
 
 
+NUMBERS = {"goal": Goal(objective="squared"), "dp": DP(3, protects="labels", label_range=(-1.5, 2))}
+
+
 def tables(n=240, flip=None, classes=2):
-    """Three parties; the first has labels that follow from columns of all."""
+    """Three parties; the first has labels that follow from columns of all (numbers if there are no classes)."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(n, 6)).astype(np.float32)
     score = X[:, 0] + X[:, 3] - X[:, 5]
-    y = np.digitize(score, [0.0] if classes == 2 else [-0.5, 0.5])
+    y = score if not classes else np.digitize(score, [0.0] if classes == 2 else [-0.5, 0.5])
     if flip is not None:
         y[flip] = (y[flip] + 1) % classes
     return partition.columns(Table.of(X, y), share=[[0, 1], [2, 3], [4, 5]])
@@ -55,9 +59,12 @@ def pooled(fed) -> Model:
     whole = Table.of(np.hstack([table.values for table in fed.tables.values()]), fed.tables["party1"].labels)
     labels = NoisedLabels(fed.plan, fed.driver().own, NoLog())
     base = labels.mean(fed.driver().own)
-    classes = tuple(np.unique(whole.labels).tolist())
-    loss = Loss("logistic") if len(classes) == 2 else Loss("softmax", n_classes=len(classes))
-    ready = prepare(whole, PARAMS, Task(loss, classes, base))
+    if fed.plan.goal.objective is not None:
+        loss, classes = Loss("squared"), ()
+    else:
+        classes = tuple(np.unique(whole.labels).tolist())
+        loss = Loss("logistic") if len(classes) == 2 else Loss("softmax", n_classes=len(classes))
+    ready = prepare(whole, PARAMS, Task(loss, classes, base, label_range=labels.range))
 
     class Joint:
         grid = ready.fixed.grid
@@ -67,9 +74,9 @@ def pooled(fed) -> Model:
     return ready.model(boost(rows, growth, PARAMS, ready.fixed.scales, loss.n_trees), ready.columns)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, 3, 0])
 def test_it_is_the_forest_of_one_table_under_the_same_noise(monkeypatch, classes):
-    fed = federation(tables(classes=classes))
+    fed = federation(tables(classes=classes), **(NUMBERS if not classes else {}))
     noted = note(monkeypatch)
     found = fed.whole()
     give(monkeypatch, noted.totals(1))
@@ -141,6 +148,18 @@ def test_the_model_says_what_it_cost():
     assert 0 < promise.composed <= 3
 
 
+def test_numbers_are_learnt_in_their_declared_range_and_labels_beyond_it_tell_no_more(monkeypatch):
+    own = tables(classes=0)["party1"]
+    assert np.abs(own.labels).max() > 3
+    fed = federation(tables(classes=0), **NUMBERS)
+    promise = fed.model().promise
+    assert (promise.unit, promise.neighbours, promise.scope.count("classes")) == ("label", "replace one", 0)
+    assert 0 < promise.composed <= 3
+    leave_out(monkeypatch)
+    cut = {**tables(classes=0), "party1": replace(own, labels=np.clip(own.labels, -1.5, 2))}
+    assert same(federation(tables(classes=0), **NUMBERS).whole(), federation(cut, **NUMBERS).whole())
+
+
 def test_classes_that_are_not_declared_are_said_to_be_taken_as_known():
     assert "where classes come from a table, they are taken as known to everybody" in federation().model().promise.scope
     told = federation(dp=DP(3, protects="labels", classes=(0, 1))).model().promise
@@ -170,14 +189,15 @@ def test_after_a_restart_the_same_trees_have_the_same_noise_and_nothing_is_paid_
     fed, log, drawn = federation(), MemoryLog(), note(monkeypatch)
     kept = KeptWords(tmp_path, fed.plan.digest.hex())
     own = Active(fed.tables["party1"], noised=kept)
-    stop, states = Stopping(fed, lambda request: isinstance(request, m.AskSides) and request.round == 1), []
+    late = m.AskSides | m.EndRound  # a second tree may be without a cut of a passive column
+    stop, states = Stopping(fed, lambda request: isinstance(request, late) and request.round == 1), []
     with pytest.raises(Stopped):
         run(fed.driver(own=own, log=log, keep=states.append, transport=stop))
     before = len(drawn.drawn)
     again = Active(fed.tables["party1"], noised=KeptWords(tmp_path, fed.plan.digest.hex()))
     model, _ = run(fed.driver(own=again, log=log), states[-1])
     assert len(drawn.drawn) == 1 + 2 * 4
-    assert before < len(drawn.drawn)
+    assert 1 + 4 < before <= len(drawn.drawn)
     assert model.promise.n_releases == 1 + 2 * 4
     assert not list(tmp_path.iterdir())
 
@@ -216,9 +236,45 @@ def test_words_that_are_lost_cannot_be_drawn_again_beyond_the_budget():
         run(fed.driver(log=log), states[-1])
 
 
+def test_all_runs_of_the_active_party_are_counted_together_and_refused_beyond_its_limit():
+    ledger, limit = MemoryLog(), LifetimeLimit(epsilon=4.0)
+    own = Active(tables()["party1"], ledger=ledger, lifetime=limit)
+    federation().model(own=own, log=MemoryLog())
+    (found,) = runs_in(ledger).values()
+    assert (found.unit, found.is_open) == ("label", False)
+    assert 0 < total_of([found], 1e-6).epsilon <= 3
+    with pytest.raises(PolicyError, match=r"over 2 runs, to an epsilon of .* refuses \(most_epsilon = 4\)"):
+        federation(run="another").model(own=own, log=MemoryLog())
+    other = replace(own, lifetime=replace(limit, budget="other customers"))
+    federation(run="another").model(own=other, log=MemoryLog())
+    assert set(budgets_in(ledger)) == {"", "other customers"}
+
+
+def test_a_run_that_goes_on_is_counted_once():
+    ledger, log, kept, states = MemoryLog(), MemoryLog(), KeptWords(), []
+    own = Active(tables()["party1"], noised=kept, ledger=ledger, lifetime=LifetimeLimit(epsilon=3.5))
+    fed = federation()
+    stop = Stopping(fed, lambda request: isinstance(request, m.EndRound) and request.round == 0)
+    with pytest.raises(Stopped):
+        run(fed.driver(own=own, log=log, keep=states.append, transport=stop))
+    assert [one.is_open for one in runs_in(ledger).values()] == [True]
+    run(fed.driver(own=own, log=log, keep=states.append), states[-1])
+    assert [one.is_open for one in runs_in(ledger).values()] == [False]
+
+
+def test_rows_that_are_aligned_leave_the_ledger_and_the_kept_words_with_their_owner():
+    """The sabotage's place: rows found by their ids are a table of their own, of the same owner."""
+    whole = {name: replace(one, ids=np.arange(240)) for name, one in tables().items()}
+    ledger, kept = MemoryLog(), KeptWords()
+    own = Active(whole["party1"], noised=kept, ledger=ledger)
+    federation(whole, align="private").model(own=own, log=MemoryLog())
+    assert len(runs_in(ledger)) == 1
+
+
 REFUSED = {
     "passive parties would read every label": {"protection": "plain"},
-    "the noise is for classes": {"goal": Goal(objective="squared")},
+    "numbers of unknown range: declare it": {"goal": Goal(objective="squared")},
+    "gradients have no bound; use the squared loss": {**NUMBERS, "goal": Goal(objective="poisson")},
     "a label of more weight": {"goal": Goal(scale_pos_weight=2.0)},
     "rows of nodes would be counted": {"params": params_of(min_child_rows=3)},
     "everybody can compute which rows are drawn, so it hides nothing": {"params": params_of(subsample=0.5)},

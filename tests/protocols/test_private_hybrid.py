@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 from test_private_model import AskedEverywhere, AskedRows, Told, content
 
-from federated import Federation, params_of, same
+from federated import Federation, MemoryLog, params_of, same
 from hedgerow import DP, GBDTClassifier, Hybrid
+from hedgerow.agreement.active_parties import Bagged, one_of
 from hedgerow.agreement.options import NoPrivacy
 from hedgerow.agreement.plan import Goal
 from hedgerow.data.table import Table
-from hedgerow.errors import DataError, ParameterError
+from hedgerow.errors import DataError, ParameterError, PolicyError
+from hedgerow.privacy.lifetime import LifetimeLimit
 from hedgerow.privacy.noised_words import NoisedWords
+from hedgerow.protocols.session.owner import Active
 from hedgerow.protocols.vertical import cut_releases
+from hedgerow.run.file.read import open_run
 from hedgerow.run.forecast.disclosures import leaks
 from injected_noise import leave_out
 
@@ -69,7 +73,7 @@ def test_where_nodes_without_rows_are_leaves_it_depends_on_rows(monkeypatch):
     monkeypatch.setattr(AskedEverywhere, "divide", AskedRows.divide)
     Told(monkeypatch, told.words)
     try:
-        found = content(federation(parties(n=5)))
+        found = content(federation(parties(n=2)))
     except Exception as error:  # that the words do not fit is a difference, too
         found = repr(error)
     assert found != one
@@ -201,7 +205,7 @@ REFUSED = {
     "cut points of shared columns have no noise": {"shared": True, "allow_two": True},
     "all cuts are drawn, of all columns alike": {"levels": "AJJ"},
     "everybody knows who is drawn": {"party_share": 0.5},
-    "the noise is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
+    "the noise on leaves is for classes": {"goal": Goal(objective="squared"), "dp": DP(1, protects="model")},
 }
 
 
@@ -209,6 +213,33 @@ REFUSED = {
 def test_what_would_be_told_without_noise_is_refused(why):
     with pytest.raises(ParameterError, match=why):
         federation(**REFUSED[why])
+
+
+def test_of_several_active_parties_nothing_is_promised_together():
+    of = Hybrid(dp=PRIVATE)
+    with pytest.raises(ParameterError, match="of several tell together of a row is not added up"):
+        Bagged(("network", "other"), of)
+    with pytest.raises(ParameterError, match="Train each in a run of its own"):
+        one_of(of, "network", ["bank0"])
+
+
+def test_in_a_run_file_trees_are_as_small_as_in_python(tmp_path):
+    (tmp_path / "run.toml").write_text(
+        '[run]\nname = "small"\nmethod = "hybrid"\n[data]\ntask = "classify"\n[partition]\npassive = 2\nparties = 2\n'
+        'data = "builtin:breast_cancer"\n[privacy]\nepsilon = 1\nprotects = "model"\n'
+    )
+    run = open_run(tmp_path / "run.toml")
+    assert (run.params.max_depth, run.params.max_bin, run.method.levels) == (4, 16, "JJJJ")
+
+
+def test_a_run_beyond_the_limit_ends_before_rows_are_linked():
+    ledger, limit = MemoryLog(), LifetimeLimit(epsilon=2.5)
+    own = Active(parties()["network"], ledger=ledger, lifetime=limit)
+    federation().model(own=own, log=MemoryLog())
+    second = federation(run="another")
+    with pytest.raises(PolicyError, match="over 2 runs, to an epsilon of"):
+        second.model(own=own, log=MemoryLog())
+    assert not second.of("BeginLink", "LinkIds")
 
 
 def test_an_estimator_grows_such_a_model_and_shares_no_columns_for_it():

@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 from hedgerow import DP
 from hedgerow.cli import app
 from hedgerow.commands.print_tables import measured
-from hedgerow.errors import ParameterError
+from hedgerow.errors import DataError, ParameterError
 from hedgerow.model.file import load_model
 from hedgerow.privacy.ledger import RELEASED
 from hedgerow.run.file.read import open_run
+from hedgerow.run.real.own_tables import Own
 from hedgerow.run.simulation import run_file
 from hedgerow.storage import audit
 
@@ -145,13 +146,30 @@ def test_plan_says_the_promise_its_noise_and_its_cost(tmp_path):
     for part in (
         "What is promised:",
         "epsilon 0.5 at delta 1e-06 for one person (add or remove one), against the driver with up to one party of",
-        "A person has at most 2 rows in the tables of all parties together; nobody checks that.",
+        "A person has at most 2 rows in the tables of all parties together. A party whose table has ids checks that "
+        "none has more rows there; over several parties, or without ids, nobody checks it.",
         "Each of the 3 parties adds 1/2 of the variance",
         "in sum only, with noise",
         "NoisedSums",
     ):
         assert part in said
     assert "MaskedSums" not in said
+
+
+def test_rows_of_a_person_may_share_an_id_and_are_counted(tmp_path):
+    """In a file, whose ids are otherwise one for each row."""
+    ids = "\n".join(f"{i / 7:.3f},{i % 3},{i % 2},p{i // 3}" for i in range(60))
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.csv").write_text("x,z,y,id\n" + ids.replace("p", name))
+    parties = "".join(f'[[party]]\nname = "{name}"\ndata = "{name}.csv"\n' for name in "abc")
+    data = '[run]\nname = "persons"\n[data]\nlabel = "y"\ntask = "classify"\nid = "id"\n'
+    run = data + "[privacy]\nepsilon = 4\nclasses = [0, 1]\n"
+    (tmp_path / "run.toml").write_text(run + "rows_per_id = 3\n" + parties)
+    run_file.train(open_run(tmp_path / "run.toml"), run_file.Options(measured, tmp_path / "run"))
+    assert load_model(tmp_path / "run" / "model.json").promise.unit == "person"
+    (tmp_path / "run.toml").write_text(run + "rows_per_id = 2\n" + parties)
+    with pytest.raises(DataError, match="At most 2 rows of an id are declared"):
+        Own(tmp_path / "a.csv").tables(open_run(tmp_path / "run.toml"), "a", print)
 
 
 # Real parties

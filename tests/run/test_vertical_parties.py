@@ -11,10 +11,14 @@ from typer.testing import CliRunner
 from hedgerow.agreement.policy import Policy
 from hedgerow.cli import app
 from hedgerow.commands.print_tables import measured
+from hedgerow.errors import PolicyError
 from hedgerow.model import part as parts
 from hedgerow.model.file import decoded
+from hedgerow.privacy.lifetime import LifetimeLimit, runs_in
 from hedgerow.run.file.read import open_run
+from hedgerow.run.folder.ledger_file import existing_log
 from hedgerow.run.real import drive
+from hedgerow.run.real.all_runs import AllRuns
 from hedgerow.run.real.connect import Options
 from hedgerow.run.real.own_tables import Own
 from hedgerow.run.real.train import train
@@ -117,6 +121,34 @@ def test_with_a_sample_of_the_rows_real_parties_make_the_same_model(tmp_path, ma
     whole = parts.joined(own, {name: world.part(name) for name in PASSIVE})
     assert whole.forest == simulated(world).forest
     assert (whole.forest.columns >= 1).any()
+
+
+def test_the_active_partys_ledger_counts_its_runs_and_its_policy_ends_them(tmp_path, made):
+    private = '[privacy]\nprotects = "labels"\nepsilon = 1\nclasses = ["no", "yes"]'
+    ledger, found = tmp_path / "alice.ledger", []
+    for place in (tmp_path / "one", tmp_path / "two"):
+        place.mkdir()
+        world = Columns(place, made, private, "n_estimators = 1\nmax_depth = 2\nmin_cut_rows = 5")
+        world.file.write_text(world.file.read_text().replace("[validation]\nshare = 0.2\n", ""))
+        own, all_runs = Own(place / "alice.csv"), AllRuns(ledger, LifetimeLimit(epsilon=1.2))
+        options = Options(place / "alice")
+        driver = InThread(train, open_run(world.file), world.identity("alice"), options, own, all_runs)
+        others = [world.join(name, policy=Policy(min_cut_rows=5)) for name in PASSIVE]
+        found.append(driver.ended(60))
+        for party in others:
+            party.ended(60)
+    assert found[0].model.promise.epsilon == 1
+    assert isinstance(found[1], PolicyError)
+    assert "over 2 runs, to an epsilon of" in str(found[1])
+    shown = CliRunner().invoke(app, ["ledger", "show", str(ledger)]).output
+    assert "label" in shown
+    assert [one.is_open for one in runs_in(existing_log(ledger)).values()] == [False]
+
+
+def test_a_driver_without_rows_has_no_ledger_of_them(world):
+    said = CliRunner().invoke(app, ["drive", *world.words("driver")[1:], "--ledger", "a.ledger"])
+    assert said.exit_code != 0
+    assert "--policy and --ledger go with --data" in said.output
 
 
 def test_every_folder_has_a_manifest_and_a_log_that_holds(world):

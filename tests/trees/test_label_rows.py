@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.data.table import Table
+from hedgerow.model.labels import within
 from hedgerow.model.prepare import growth_of
 from hedgerow.model.train import Task, prepare
 from hedgerow.trees.boost import boost
@@ -16,7 +17,13 @@ from hedgerow.trees.params import TreeParams
 from hedgerow.trees.splits import Nodes
 
 PARAMS = TreeParams(n_estimators=3, max_depth=3, max_bin=8, gradient_bits=8, learning_rate=0.3)
-LOSSES = {"two": (Loss("logistic"), (0, 1)), "many": (Loss("softmax", n_classes=3), (0, 1, 2))}
+LOSSES = {
+    "two": (Loss("logistic"), (0, 1)),
+    "many": (Loss("softmax", n_classes=3), (0, 1, 2)),
+    "numbers": (Loss("squared"), ()),
+}
+RANGE = (-2.0, 8.0)
+"""Of numbers, which are at its ends: so one label can move as far as any."""
 
 
 def ready_of(kind="two", n=60, flip=None, bits=8, base=0.3):
@@ -25,16 +32,20 @@ def ready_of(kind="two", n=60, flip=None, bits=8, base=0.3):
     X = rng.normal(size=(n, 4)).astype(np.float32)
     X[rng.random(X.shape) < 0.1] = np.nan
     loss, classes = LOSSES[kind]
-    y = rng.integers(0, len(classes), n)
+    y = rng.integers(0, len(classes) or 2, n)
     if flip is not None:
-        y[flip] = (y[flip] + 1) % len(classes)
-    base_score = base if kind == "two" else None
-    return prepare(Table.of(X, y), replace(PARAMS, gradient_bits=bits), Task(loss, classes, base_score))
+        y[flip] = (y[flip] + 1) % (len(classes) or 2)
+    base_score, span = base if kind != "many" else None, None
+    if not classes:
+        y, span = np.array(RANGE)[y], RANGE
+    task = Task(loss, classes, base_score, label_range=span)
+    return prepare(Table.of(X, y), replace(PARAMS, gradient_bits=bits), task)
 
 
 def schedule_of(ready, mu=1.0):
     scales, n = ready.fixed.scales, ready.task.loss.n_trees
-    return label_schedule(mu, ready.fixed.grid.n_columns, n, 3, 3, scales, 8)
+    span = None if ready.task.classes else RANGE[1] - RANGE[0]
+    return label_schedule(mu, ready.fixed.grid.n_columns, n, 3, 3, scales, 8, span)
 
 
 def noised(ready, noise=lambda planned, n: np.zeros(n, np.int64), mu=1.0):
@@ -84,12 +95,32 @@ def test_one_label_reaches_as_far_as_is_accounted_for_and_no_farther(kind, bits)
     assert (reach >= 0.98 * planned).all()
 
 
-def test_another_label_changes_no_hessian():
-    one, other = ready_of(), ready_of(flip=5)
+@pytest.mark.parametrize("kind", ["two", "numbers"])
+def test_another_label_changes_no_hessian(kind):
+    one, other = ready_of(kind), ready_of(kind, flip=5)
     for ready in (one, other):
         ready.rows.start_round(0)
     assert np.array_equal(one.rows.pairs[..., 1], other.rows.pairs[..., 1])
     assert not np.array_equal(one.rows.pairs[..., 0], other.rows.pairs[..., 0])
+
+
+def test_labels_beyond_the_declared_range_would_reach_twice_as_far():
+    """The sabotage: gradients are cut off on both sides, so that a label anywhere could go from one to the other."""
+    pairs = []
+    for label in (-1000.0, 1000.0):
+        ready = ready_of("numbers")
+        ready.rows.own.labels[7] = label
+        ready.rows.start_round(0)
+        pairs.append(ready.rows.pairs[..., 0].astype(np.int64))
+    span = (RANGE[1] - RANGE[0]) / ready.fixed.scales.gradient_bound * 2**30
+    assert np.abs(pairs[1] - pairs[0]).max() > 1.9 * span
+
+
+def test_labels_are_put_within_the_range_whatever_its_ends_are_in_32_bits():
+    outside = within(np.array([-5, 3, 1e9], np.float32), 0.1, 0.7)
+    assert np.allclose(outside, [0.1, 0.7, 0.7])
+    assert outside.min() >= 0.1
+    assert outside.max() <= 0.7
 
 
 def test_the_first_score_is_moved_by_one_label_as_far_as_is_accounted_for():

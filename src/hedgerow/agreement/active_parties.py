@@ -7,6 +7,11 @@ import msgspec
 from hedgerow.agreement.options import Hybrid
 from hedgerow.errors import ParameterError
 
+SEVERAL = (
+    "Differential privacy is promised of the model of one active party; what the models of several tell together of a "
+    "row is not added up. Train each in a run of its own, or leave dp out."
+)
+
 
 class Bagged(msgspec.Struct, frozen=True):
     """Several active parties, with labels and the same columns, for rows of their own, and passive parties beside.
@@ -30,6 +35,8 @@ class Bagged(msgspec.Struct, frozen=True):
             raise ParameterError(f"hybrid must be Hybrid(); it is {self.hybrid!r}.")
         if self.hybrid.active is not None:
             raise ParameterError("Which parties are active is said once; leave active out of Hybrid.")
+        if self.hybrid.dp is not None:
+            raise ParameterError(SEVERAL)
         if not isinstance(self.vote, bool):
             raise ParameterError(f"vote must be True or False; it is {self.vote!r}.")
 
@@ -43,6 +50,8 @@ def one_of(hybrid: Hybrid, active: str, beside: Collection[str]) -> Hybrid:
 
     A group that is left with too few to hide among is refused when the run is planned, not grown separately.
     """
+    if hybrid.dp is not None:
+        raise ParameterError(SEVERAL)
     shared = hybrid.shared
     if isinstance(shared, tuple):
         kept = (tuple(name for name in group if name in beside) for group in shared)

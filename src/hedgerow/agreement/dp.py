@@ -101,6 +101,11 @@ class DP(msgspec.Struct, frozen=True):
             return "person"
         return UNITS.get(self.protects, "row")
 
+    @property
+    def of_persons(self) -> bool:
+        """Whether the promise is of all rows of an id."""
+        return self.promises and self.unit == "person"
+
     def honest(self, n_parties: int) -> int:
         """Parties whose share of the noise is there whoever else pools what they know."""
         return n_parties - self.colluders

@@ -130,18 +130,29 @@ def _drawn(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     yield dp is not None and dp.label_range is not None, "label_range", "nothing is noised, so no range matters"
 
 
-def _noised(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
-    params, goal, method = plan.params, plan.goal, plan.vertical
+def _labels(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    objective, dp = plan.goal.objective, plan.vertical.dp
+    without = "or use epsilon = 0, by which nothing that passive parties see depends on labels"
     yield (
-        goal.objective is not None,
-        "labels that are numbers",
-        ("the noise is for classes; use epsilon = 0, by which nothing that passive parties see depends on labels"),
+        objective is not None and objective != "squared",
+        f"the {objective} loss",
+        f"its gradients have no bound; use the squared loss, or classes, {without}",
     )
+    yield (
+        objective is not None and dp is not None and dp.label_range is None,
+        "numbers of unknown range",
+        f"declare it, like label_range = [0, 100], {without}",
+    )
+    yield plan.vertical.plain, "plain gradients", "passive parties would read every label; use lattice or paillier"
+    yield from _noised(plan)
+
+
+def _noised(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    params, goal = plan.params, plan.goal
     yield goal.scale_pos_weight != 1, "scale_pos_weight", "a label of more weight needs more noise; leave it out"
     yield params.average, "a random forest", "its trees all have the same gradients; use boosted trees"
     yield params.subsample < 1, "subsample below 1", "everybody can compute which rows are drawn, so it hides nothing"
     yield bool(params.monotone_constraints), "monotone_constraints", "they are not kept under noise"
-    yield method.plain, "plain gradients", "passive parties would read every label; use lattice or paillier"
 
 
 def _model(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
@@ -150,7 +161,8 @@ def _model(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     yield method.local_trees > 0, "local_trees", "their cuts would be chosen without noise"
     yield method.party_share < 1, "party_share below 1", "everybody knows who is drawn; leave it out"
     yield plan.params.colsample_bytree < 1 or plan.params.colsample_bynode < 1, "drawn columns", "they are drawn anyway"
-    yield from (one for one in _noised(plan) if one[1] != "plain gradients")
+    yield plan.goal.objective is not None, "labels that are numbers", "the noise on leaves is for classes"
+    yield from _noised(plan)
 
 
 def _passive(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
@@ -178,7 +190,7 @@ def _passive(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     )
 
 
-OF_WAY = {"drawn": _drawn, "labels": _noised, "model": _model, "passive": _passive}
+OF_WAY = {"drawn": _drawn, "labels": _labels, "model": _model, "passive": _passive}
 """What each way refuses beside."""
 
 

@@ -47,7 +47,10 @@ def promise_of(plan: Plan, dp: DP) -> Iterator[str]:
         f"{adversary(plan)}; for {SCOPE}."
     )
     if dp.unit == "person":
-        yield f"A person has at most {dp.rows_per_id} rows in the tables of all parties together; nobody checks that."
+        yield (
+            f"A person has at most {dp.rows_per_id} rows in the tables of all parties together. A party whose table "
+            "has ids checks that none has more rows there; over several parties, or without ids, nobody checks it."
+        )
     yield from _of_noise(plan, dp)
     yield from conditions(dp)
 

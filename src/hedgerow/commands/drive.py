@@ -11,6 +11,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.identity.identity import Identity
 from hedgerow.run.file.read import open_run
 from hedgerow.run.folder.folder import MODEL
+from hedgerow.run.real.all_runs import AllRuns
 from hedgerow.run.real.connect import Options
 from hedgerow.run.real.own_tables import Own
 from hedgerow.run.real.train import train
@@ -27,7 +28,9 @@ def drive(
     ignore: opt.Ignore = None,
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
+    policy: opt.ActivePolicy = None,
     folder: opt.Folder = None,
+    ledger: opt.LedgerPath = None,
     resume: opt.Resume = False,
     n_jobs: opt.Jobs = None,
     quiet: log.Quiet = False,
@@ -39,12 +42,15 @@ def drive(
     run, identity = written_as(open_run(run_file), ignore, delimiter, decimal), Identity.load(cert, key)
     if valid is not None and data is None:
         raise ParameterError("--valid goes with --data, the active party's own rows; add that, or leave it out.")
+    if data is None and (policy is not None or ledger is not None):
+        raise ParameterError("--policy and --ledger go with --data, the active party's own rows; leave them out.")
+    all_runs = AllRuns.of(policy, ledger, key)
     for sentence in run.notes:
         note(sentence)
     place = folder or run.folder
     with resumable(place, kept=True), short_turns(), live(run.params.n_estimators) as shown:
         options = Options(folder, resume, threads_of(n_jobs), shown.after_tree, shown.say)
-        driven = train(run, identity, options, None if data is None else Own(data, valid))
+        driven = train(run, identity, options, None if data is None else Own(data, valid), all_runs)
     rows = [["columns", str(len(driven.model.columns))], ["trees", str(driven.model.forest.n_trees)]]
     if driven.model.metric is not None and driven.model.history:
         rows.append([driven.model.metric, f"{driven.model.history[driven.model.n_rounds - 1]:.5g}"])

@@ -181,6 +181,15 @@ OwnValid = Annotated[
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Own rules (.toml); without them, the strictest.", show_default=False)
 ]
+ActivePolicy = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        help="Own rules (.toml) of the active party: how much all its runs may tell (most_epsilon, most_delta, "
+        "epsilon_budget); other keys are for owners that answer.",
+        show_default=False,
+    ),
+]
 LedgerPath = Annotated[
     Path | None,
     typer.Option(

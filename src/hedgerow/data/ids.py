@@ -29,13 +29,16 @@ def check_once(n_ids: int, n_different: int) -> None:
 
 
 def check_rows_per_id(own_ids: Iterable[object], most: int) -> None:
-    """Refuse a table in which an id has more rows than everybody was told; rows without an id are nobody's."""
-    often = Counter(str(one) for one in own_ids)
+    """Refuse ids of which one has more rows than everybody was told; rows without an id are nobody's.
+
+    The refusal counts nothing, since others may read it.
+    """
+    often = Counter(map(str, own_ids))
     often.pop("", None)
-    if beyond := sum(n > most for n in often.values()):
+    if often and max(often.values()) > most:
         raise DataError(
-            f"At most {most} rows of an id are declared (rows_per_id), and {beyond} of the {len(often)} ids of this "
-            "table have more; declare as many as there may be, or leave some of their rows out."
+            f"At most {most} rows of an id are declared (rows_per_id), and an id of the table has more; declare as "
+            "many as there may be, or leave some of its rows out."
         )
 
 

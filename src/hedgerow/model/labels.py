@@ -55,18 +55,37 @@ def labels_of(table: Table, classes: Sequence[ClassLabel]) -> NDArray[np.float32
     if table.labels is None:
         raise DataError("The table has no labels; name the label column.")
     if not classes:
-        return _finite(table.labels)
+        return numbers_of(table)
     return class_numbers(table.labels, tuple(classes)).astype(np.float32)
 
 
-def _finite(labels: NDArray[np.generic]) -> NDArray[np.float32]:
+def numbers_of(table: Table) -> NDArray[np.float32]:
+    """Labels that are numbers."""
     try:
-        numbers = labels.astype(np.float64)
+        numbers = np.asarray(table.labels).astype(np.float64)
     except (TypeError, ValueError):
         raise DataError("The labels are text; a regression needs numbers (use a classifier for classes).") from None
     if np.abs(numbers).max(initial=0) > np.finfo(np.float32).max:
         raise DataError("Some labels are too large for a 32-bit float; scale them.")
     return numbers.astype(np.float32)
+
+
+def within(labels: NDArray[np.float32], low: float, high: float) -> NDArray[np.float32]:
+    """Labels beyond a declared range as its nearer end; no rounding of an end lets them lie beyond."""
+    first, last = np.float32(low), np.float32(high)
+    first = first if first >= low else np.nextafter(first, np.float32(np.inf))
+    last = last if last <= high else np.nextafter(last, np.float32(-np.inf))
+    return np.clip(labels, first, last)
+
+
+def shares_of(
+    table: Table, classes: Sequence[ClassLabel], label_range: tuple[float, float] | None
+) -> NDArray[np.float64]:
+    """Labels from 0 to 1: where they lie in a declared range, else whether they are the second class."""
+    if label_range is None:
+        return np.array(np.asarray(table.labels) == classes[1], np.float64)
+    low, high = label_range
+    return (within(numbers_of(table), low, high).astype(np.float64) - low) / (high - low)
 
 
 def weights_of(table: Table, classes: Sequence[ClassLabel], scale_pos_weight: float) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hedgerow.agreement.dp import DP
 from hedgerow.agreement.dp_words import scope_without, taken_from_tables
+from hedgerow.data.ids import check_rows_per_id
 from hedgerow.data.table import Column, Table
 from hedgerow.errors import DataError, ParameterError
 from hedgerow.model import labels as ground
@@ -39,6 +40,8 @@ class Declared:
 def declared(table: Table, params: TreeParams, task: Task, dp: DP) -> Declared:
     """A table as it is learnt from; refused where something would be told without noise."""
     check(params, task, dp, table)
+    if dp.of_persons and table.ids is not None:
+        check_rows_per_id(table.ids, dp.rows_per_id)
     classes, columns = dp.classes or task.classes, _columns(table, dp, task)
     if classes and not dp.classes:
         task.notes.append("The classes in the table are taken as known to everybody; to be sure, DP(classes=[...]).")

@@ -44,18 +44,22 @@ class Task:
     """The share of the rows by which cuts are chosen where other parties are asked for sums."""
     grid: Grid | None = None
     """Cut points that were found before; None: those of the table."""
+    label_range: tuple[float, float] | None = None
+    """As declared, with labels beyond it as its nearer end; None: as found in them."""
     notes: list[str] = field(default_factory=list)
     """Filled with sentences about what the user should know."""
 
 
 @dataclass(frozen=True, eq=False)
 class Before:
-    """What was found, with noise, before a table is prepared."""
+    """What was declared, or found with noise, before a table is prepared."""
 
     mean: float | None = None
-    """The share of the second class."""
+    """The mean label, or the share of the second class."""
     grid: Grid | None = None
     """Cut points."""
+    label_range: tuple[float, float] | None = None
+    """The declared one of numbers."""
 
 
 def train(table: AnyTable, params: TreeParams, task: Task) -> Model:
@@ -138,7 +142,10 @@ def _fixed(table: Table, params: TreeParams, task: Task) -> Fixed:
         ground.labels_of(table, task.classes),
         ground.weights_of(table, task.classes, task.scale_pos_weight),
     )
-    facts = LabelFacts(float(labels.min()), float(labels.max()), float(weights.max(initial=0)) or 1.0)
+    low, high = task.label_range or (float(labels.min()), float(labels.max()))
+    if task.label_range is not None:
+        labels = ground.within(labels, low, high)
+    facts = LabelFacts(low, high, float(weights.max(initial=0)) or 1.0)
     task.loss.check_labels(facts)
     base = _base_score(task, labels, weights, facts)
     scales = scales_of(task.loss, _reached(facts, task, table), base, params)

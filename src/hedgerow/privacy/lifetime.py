@@ -33,6 +33,10 @@ class LifetimeLimit:
     delta: float = 1e-6
 
 
+NO_LIMIT = LifetimeLimit()
+"""Everything is counted, and nothing refused."""
+
+
 @dataclass(frozen=True)
 class RunCost:
     """What one run has entered."""

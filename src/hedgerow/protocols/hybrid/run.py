@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hedgerow.agreement.plan import Plan
 from hedgerow.corridor.messages import Facts
+from hedgerow.data.ids import check_rows_per_id
 from hedgerow.model.train import Ready
 from hedgerow.protocols.hybrid.shared_columns import shared_columns
 from hedgerow.protocols.hybrid.unit_rows import with_holders
@@ -18,7 +19,13 @@ class HybridRun(VerticalRun):
     """The active party's way through a hybrid run."""
 
     def dealt(self, plan: Plan, own: Active) -> Active:
-        """With the unit that holds each row, where units have subtrees of their own."""
+        """With the unit that holds each row, where units have subtrees of their own.
+
+        Refused where a promise is of persons, and one of them has more rows than declared.
+        """
+        dp = plan.method.dp
+        if dp is not None and dp.of_persons:
+            check_rows_per_id(() if own.own_table.ids is None else own.own_table.ids, dp.rows_per_id)
         return with_holders(plan.units, own, self.links)
 
     def columns(self, group: SummingGroup, ready: Ready, facts: Mapping[str, Facts]) -> AllColumns:

@@ -4,6 +4,7 @@ Nothing is said here.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ def with_holders(units: Units, own: Active, links: RowsByParty) -> Active:
     rows = [(unit_of[party], linked.own) for party, linked in links.items()]
     held_out = [(unit_of[party], linked.held_out) for party, linked in links.items() if linked.held_out is not None]
     valid = own.own_valid
-    return Active(_told(own.own_table, units, rows), None if valid is None else _told(valid, units, held_out))
+    told = None if valid is None else _told(valid, units, held_out)
+    return replace(own, own_table=_told(own.own_table, units, rows), own_valid=told)
 
 
 def _told(table: Table, units: Units, held: Iterable[tuple[int, NDArray[np.int64]]]) -> Table:

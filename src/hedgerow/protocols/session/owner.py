@@ -9,6 +9,7 @@ from hedgerow.corridor.messages import Answer, Facts, Introduce
 from hedgerow.corridor.wire import TranscriptHash
 from hedgerow.data.table import Table
 from hedgerow.identity.identity import Identity
+from hedgerow.privacy.lifetime import NO_LIMIT, LifetimeLimit
 from hedgerow.privacy.noised_words import KeptWords
 from hedgerow.protocols.party_rows import TableFactory
 from hedgerow.protocols.session.journal import Journal, Log, NoLog
@@ -62,6 +63,10 @@ class Active:
     """Where it keeps which of its rows are common."""
     noised: KeptWords | None = None
     """Where it keeps noised sums until the run is over; None: in memory."""
+    ledger: Log | None = None
+    """Where releases are counted over all runs of this owner; None: in the log of the run."""
+    lifetime: LifetimeLimit = NO_LIMIT
+    """What this owner allows all of them together."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.agreement.plan import Plan
+from hedgerow.model.labels import shares_of
 from hedgerow.model.train import Before, Ready
 from hedgerow.privacy.promise import Promise
 from hedgerow.protocols.session.journal import Log
@@ -24,9 +25,8 @@ from hedgerow.protocols.vertical.prepare import prepare
 from hedgerow.protocols.vertical.talk import Talk
 from hedgerow.trees.grow import Rows
 from hedgerow.trees.noised.label_rows import LabelNoisedRows
-from hedgerow.trees.noised.label_rule import LabelSchedule, first_score, label_schedule
+from hedgerow.trees.noised.label_rule import LabelSchedule, TreeParams, first_score, label_schedule
 from hedgerow.trees.noised.rule import GRADIENT_UNITS
-from hedgerow.trees.params import TreeParams
 
 LEAST_MEAN = 1e-3
 
@@ -38,22 +38,28 @@ class NoisedLabels:
     after = None
 
     def __init__(self, plan: Plan, own: Active, log: Log) -> None:
+        dp = plan.method.dp
         self.plan, self.mu = plan, mu_of(plan)
+        self.range = None if dp is None else dp.label_range
+        """Of numbers."""
         self.first = first_score(self.mu)
         self.releases = OwnReleases(plan, own, log, (self.first,))
 
     def prepare(self, plan: Plan, own: Active, threads: int) -> Ready:
         """What becomes known: the mean label, with noise."""
-        return prepare(plan, own, threads, Before(self.mean(own)))
+        return prepare(plan, own, threads, Before(self.mean(own), label_range=self.range))
 
     def mean(self, own: Active) -> float | None:
-        """What becomes known of the share of the second class, if there are two and no first score is given."""
-        classes, labels = classes_of(self.plan, own), np.asarray(own.own_table.labels)
-        if self.plan.goal.base_score is not None or len(classes) != 2:
+        """What becomes known of the mean label, or the share of the second of two classes, if none is given."""
+        classes = classes_of(self.plan, own)
+        if self.plan.goal.base_score is not None or (self.range is None and len(classes) != 2):
             return None
-        exact = np.array([int((labels == classes[1]).sum()) * GRADIENT_UNITS])
+        low, high = self.range or (0.0, 1.0)
+        shares = shares_of(own.own_table, classes, self.range)
+        exact = np.array([np.rint(shares * GRADIENT_UNITS).astype(np.int64).sum()])
         word = self.releases.release("first score", self.first, b"", exact)[0]
-        return float(np.clip(word / GRADIENT_UNITS / max(len(labels), 1), LEAST_MEAN, 1 - LEAST_MEAN))
+        mean = float(np.clip(word / GRADIENT_UNITS / max(len(shares), 1), LEAST_MEAN, 1 - LEAST_MEAN))
+        return low + (high - low) * mean if self.range is not None else mean
 
     def before(self, talk: Talk, ready: Ready, joint: AllColumns, progress: Progress) -> None:
         """Nothing is asked before the first tree."""
@@ -63,7 +69,7 @@ class NoisedLabels:
         params = self.plan.params
         found = label_schedule(
             self.mu, joint.grid.n_columns, ready.task.loss.n_trees, params.max_depth, params.n_estimators,
-            ready.fixed.scales, params.max_bin,
+            ready.fixed.scales, params.max_bin, label_range=self.range and self.range[1] - self.range[0],
         )  # fmt: skip
         self.releases.plan(found.planned)
         return found

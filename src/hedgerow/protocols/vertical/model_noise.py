@@ -34,7 +34,7 @@ class NoisedModel:
     after = None
 
     def __init__(self, plan: Plan, own: Active, log: Log) -> None:
-        most = rows_per_id(plan, own)
+        most = rows_per_id(plan)
         self.plan, self.schedule = plan, drawn_schedule(mu_of(plan), plan.params.n_estimators, most)
         self.cuts = cuts_for(plan, declared(plan, own.own_table), most)
         self.releases = OwnReleases(plan, own, log, (*self.cuts.opening.planned, *self.schedule.planned))

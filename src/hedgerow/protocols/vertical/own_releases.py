@@ -1,8 +1,9 @@
 """What the active party of a vertical run releases with noise: each release is in its ledger before its words are used.
 
-Sees in the clear.  Its own table. Each release is in its log, and on its disk, before anything that follows from it is
-said; the noised sums are kept until the run is over, so that trees that are grown again after a restart have the very
-same noise.
+Sees in the clear.  Its own table. All its runs with one budget are counted together, as those of every owner: one that
+would tell more of it than its policy allows over all runs is refused before anything is released. Each release is in
+its log, and on its disk, before anything that follows from it is said; the noised sums are kept until the run is over,
+so that trees that are grown again after a restart have the very same noise.
 """
 
 from collections.abc import Sequence
@@ -11,12 +12,12 @@ import numpy as np
 
 from hedgerow.agreement.dp_vertical import words_of
 from hedgerow.agreement.plan import Plan
-from hedgerow.data.ids import check_rows_per_id
 from hedgerow.errors import DataError, PrivacyError
 from hedgerow.model.model import ClassLabel
 from hedgerow.model.noised_terms import all_released
 from hedgerow.privacy.accountant import Release, mu_of_budget, spent
 from hedgerow.privacy.ledger import Budget, Ledger
+from hedgerow.privacy.lifetime import OwnerBudget
 from hedgerow.privacy.noised_words import KeptWords, NoisedWords
 from hedgerow.privacy.promise import Promise, promised
 from hedgerow.protocols.session.journal import Log, NoLog
@@ -36,7 +37,8 @@ class OwnReleases:
         self.words = words_of(plan)
         self.budget = Budget(dp.epsilon, dp.delta, dp.unit, self.words[0])
         own_log = AuditLog(None, "", "") if isinstance(log, NoLog) else log
-        ledger = Ledger(self.budget, all_released(first), own_log, plan.digest.hex(), more_to_come=True)
+        all_runs = OwnerBudget(own.ledger or own_log, own.lifetime)
+        ledger = Ledger(self.budget, all_released(first), own_log, plan.digest.hex(), all_runs, more_to_come=True)
         self.noised = NoisedWords(ledger, own.noised or KeptWords())
         self.release = noise_by(self.noised)
         self._planned = False
@@ -60,13 +62,10 @@ def mu_of(plan: Plan) -> float:
     return 0.0 if dp is None else mu_of_budget(dp.epsilon, dp.delta)
 
 
-def rows_per_id(plan: Plan, own: Active) -> int:
-    """The most rows that the promise's unit has at the active party; refused where an id has more."""
+def rows_per_id(plan: Plan) -> int:
+    """The most rows that the promise's unit has at the active party."""
     dp = plan.method.dp
-    if dp is None or dp.unit != "person":
-        return 1
-    check_rows_per_id(() if own.own_table.ids is None else own.own_table.ids.tolist(), dp.rows_per_id)
-    return dp.rows_per_id
+    return 1 if dp is None else dp.rows_per_id
 
 
 def classes_of(plan: Plan, own: Active) -> tuple[ClassLabel, ...]:

@@ -35,14 +35,15 @@ def own_sets(plan: Plan, own: Active, threads: int, log: Log, tell: Tell) -> Own
     return OwnSets(plan, plan.active, tables, threads, counts, tell, own.keeps)
 
 
-def aligned(group: PartyGroup, sets: OwnSets, note: Tell) -> Active:
+def aligned(group: PartyGroup, sets: OwnSets, own: Active, note: Tell) -> Active:
     """The rows that all parties have, in the same order everywhere; `align` says what becomes known."""
     sets.introduced()
     ring = Ring(group, sets)
     for held_out in (False, True) if sets.own[True] is not None else (False,):
         if (found := ring.align(held_out)) is not None:
             note(found.sentence)
-    return Active(*sets.tables)
+    table, valid = sets.tables
+    return replace(own, own_table=table, own_valid=valid)
 
 
 def own_links(group: PartyGroup, own: Active, threads: int, log: Log, note: Tell) -> Links:
@@ -101,6 +102,7 @@ def prepare(plan: Plan, own: Active, threads: int, before: Before = Before()) ->
         threads=threads,
         choosing=plan.method.passive_rows,
         grid=before.grid,
+        label_range=before.label_range,
     )
     # Constraints are of everybody's columns, which are not known yet.
     return prepared(table, replace(plan.params, monotone_constraints=()), task)

@@ -78,15 +78,16 @@ class VerticalRun(Drive):
         driver, own, state = self.progress.driver, self.progress.driver.own, self.progress.state
         if own is None:
             raise ProtocolError("A vertical run is driven by its active party, with its own table.")
+        if self.noised is None:  # a run that would tell too much with those before it ends here
+            self.noised = noise_of(group.plan, own, driver.log)
         if group.plan.method.aligns:
             self.sets = self.sets or prepare.own_sets(group.plan, own, driver.threads, driver.log, driver.tell)
-            own = prepare.aligned(group, self.sets, driver.note)
+            own = prepare.aligned(group, self.sets, own, driver.note)
         if group.plan.method.links:
             self.linkage = self.linkage or prepare.own_links(group, own, driver.threads, driver.log, driver.note)
             self.links = prepare.linked(group, self.linkage)
             own = self.dealt(group.plan, own)
         if self.ready is None:
-            self.noised = noise_of(group.plan, own, driver.log)
             prepared = prepare.prepare if self.noised is None else self.noised.prepare
             self.ready = prepared(group.plan, own, driver.threads)
             self.ready.rows.clipped = state.clipped

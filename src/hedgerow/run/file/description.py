@@ -183,6 +183,7 @@ def run_of(tables: Mapping[str, Any], path: Path, folder: Path, notes: Sequence[
     if isinstance(method, Hybrid):
         if method.depth is not None and "max_depth" not in trees.section:
             params = replace(params, max_depth=method.depth)
+        params = settled_params(method.dp, params)
         method = _settled(method.scheduled(params.max_depth), partition, names, actives)
     elif isinstance(method, Vertical):
         params = settled_params(method.dp, params)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,13 @@ def _counted(run: RunFile) -> DataOptions:
     """How files are read; LIBSVM files all count their columns from the same number."""
     cut = [] if run.partition is None else [run.partition.data]
     named = [source for entry in run.parties for source in (entry.data, entry.valid)]
-    return counted(run.data, (*cut, *named, run.data.test))
+    return counted(_repeating(run), (*cut, *named, run.data.test))
+
+
+def _repeating(run: RunFile) -> DataOptions:
+    """One id may stand in several rows where a promise is of all its rows."""
+    dp = run.method.dp
+    return run.data if dp is None or not dp.of_persons else replace(run.data, repeated_ids=True)
 
 
 def own_tables(
@@ -119,7 +125,7 @@ def own_tables(
             "[data] lacks first_index or n_columns, without which LIBSVM files of several parties may not mean the "
             "same columns; add both at every party, like first_index = 1 and n_columns = 123."
         )
-    table = read(run.data, data)
+    table = read(_repeating(run), data)
     remark(table, run.data, data, notes)
     if valid is not None:
         return table, _valid(run.data, valid, table)

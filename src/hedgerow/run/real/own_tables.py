@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow.agreement.plan import Plan
+from hedgerow.data.ids import check_rows_per_id
 from hedgerow.data.table import Table
 from hedgerow.errors import ParameterError, RunError
 from hedgerow.protocols.session.owner import Active
@@ -37,6 +38,9 @@ class Own:
         found = tables.own_tables(run, name, self.data, self.valid, notes)
         for sentence in notes:
             say(sentence)
+        dp, ids = run.method.dp, found[0].ids
+        if dp is not None and dp.of_persons and ids is not None:
+            check_rows_per_id(ids, dp.rows_per_id)
         return found
 
 

@@ -16,6 +16,7 @@ from hedgerow.run.folder.folder import CHECKPOINT, check_folder, open_folder
 from hedgerow.run.folder.private_state import PlacesFile
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.real.active_curves import ActiveCurves
+from hedgerow.run.real.all_runs import ONE_RUN, AllRuns
 from hedgerow.run.real.connect import Options, driver_seat
 from hedgerow.run.real.drive import drive
 from hedgerow.run.real.driven import Driven, driven
@@ -23,7 +24,9 @@ from hedgerow.run.real.link_speeds import settled
 from hedgerow.run.real.own_tables import Own, active_of, digest
 
 
-def train(run: RunFile, identity: Identity, options: Options, own: Own | None = None) -> Driven:
+def train(
+    run: RunFile, identity: Identity, options: Options, own: Own | None = None, all_runs: AllRuns = ONE_RUN
+) -> Driven:
     """Drive a run of real parties, a vertical one as its active party; whatever ends it, they are told."""
     plan, place, say = run.real_plan(), options.folder or run.folder, options.say
     seat = driver_seat(run, plan, identity, say)
@@ -33,6 +36,7 @@ def train(run: RunFile, identity: Identity, options: Options, own: Own | None = 
     data = {} if active is None else {plan.active: digest(active.own_table, active.own_valid)}
     about = manifest.About(run.name, "driver", seat.name, run.method, plan.text, data)
     with (
+        all_runs.counting(plan, active) as active,
         closing(open_folder(place, about, options.resume, say)) as folder,
         closing(Checkpoint(folder.path / CHECKPOINT, plan, folder.attempts)) as checkpoint,
         drive(seat, folder, plan.answering, options.watch) as (corridor, recorder),

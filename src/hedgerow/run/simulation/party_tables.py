@@ -1,6 +1,6 @@
 """The tables of parties that all lie in this process: by name, and what is seen by comparing them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.agreement.dp import DP
 from hedgerow.agreement.options import Align, Federation, Horizontal, Vertical
-from hedgerow.data.ids import AS_TEXT, n_common, nearly_common
+from hedgerow.data.ids import AS_TEXT, check_rows_per_id, n_common, nearly_common
 from hedgerow.data.table import Table
 from hedgerow.errors import DataError
 from hedgerow.model import labels
@@ -101,6 +101,12 @@ def note_ids(parties: Mapping[str, Table], note: Tell) -> None:
     if not n_common(ids):
         raise DataError(f"No id is common to all parties' rows, and {more} would be {alike}")
     note(f"{more} more ids would be common to all parties {alike}")
+
+
+def check_persons(parties: Iterable[Table], dp: DP) -> None:
+    """Refuse rows of which an id has more than everybody was told, in all tables together."""
+    if dp.of_persons:
+        check_rows_per_id((one for table in parties if table.ids is not None for one in table.ids), dp.rows_per_id)
 
 
 def note_left_out(parties: Mapping[str, Table], dp: DP, note: Tell) -> None:

@@ -16,7 +16,7 @@ from hedgerow.protocols.party import Owner, Party
 from hedgerow.protocols.session.owner import Active
 from hedgerow.run.folder.recorder import noting
 from hedgerow.run.simulation.parties import Simulation
-from hedgerow.run.simulation.party_tables import note_ids, note_left_out
+from hedgerow.run.simulation.party_tables import check_persons, note_ids, note_left_out
 from hedgerow.transports.inproc import Begin, InProcess
 
 
@@ -30,6 +30,7 @@ def simulate(plan: Plan, simulation: Simulation) -> tuple[Model, State]:
         note_ids(sim.parties, note)
     if plan.method.dp is not None and plan.method.promises_dp:
         note_left_out(sim.parties, plan.method.dp, note)
+        check_persons([sim.parties[plan.active]] if plan.active else sim.parties.values(), plan.method.dp)
     begin: dict[str, Begin] = {}
     kept = sim.parts if isinstance(plan.method, Vertical) else {}
     for name in plan.answering:

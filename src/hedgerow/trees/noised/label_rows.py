@@ -17,7 +17,7 @@ from hedgerow.trees.bins import Grid
 from hedgerow.trees.fixedpoint import Scales
 from hedgerow.trees.grow import Rows, Summed
 from hedgerow.trees.levels import ALIKE, Levels
-from hedgerow.trees.noised.label_rule import LEAF_SHIFT, PRIOR, LabelSchedule
+from hedgerow.trees.noised.label_rule import LEAF_SHIFT, LabelSchedule
 from hedgerow.trees.noised.rule import Planned
 from hedgerow.trees.splits import Cuts, Nodes
 
@@ -97,10 +97,12 @@ class LabelNoisedRows:
         """Gradients with noise, drawn towards 0 by how little is known of their leaf; hessians as they are."""
         exact = self.rows.leaf_sums(leaves)
         noised = self._noised(self.schedule.leaves, leaves, exact[:, 0] >> LEAF_SHIFT)
-        unit = 2.0**LEAF_SHIFT * self.wide[0]
+        plan = self.schedule
+        unit = 2.0**LEAF_SHIFT * self.wide[0] / plan.reach
         heavy = exact[:, 1] * self.wide[1]
-        noise = self.schedule.leaves.variance * unit**2 / self.schedule.n_rounds**0.5
-        known = heavy * (heavy + 1) / np.maximum(heavy * (heavy + 1) + (noise + heavy) / PRIOR**2, 1e-300)
+        noise = plan.leaves.variance * unit**2 / plan.n_rounds**0.5
+        doubt = (noise + plan.spread * heavy) / plan.prior**2
+        known = heavy * (heavy + 1) / np.maximum(heavy * (heavy + 1) + doubt, 1e-300)
         drawn = np.rint(noised * known * 2.0**LEAF_SHIFT).astype(np.int64)
         return np.stack([drawn, exact[:, 1]], axis=1)
 
