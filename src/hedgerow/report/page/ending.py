@@ -1,6 +1,6 @@
 """The end of the page: warnings, what it lacks and why, how to do the same again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -48,7 +48,8 @@ def again(subject: Subject) -> Section:
         return Section("again", "How to reproduce", (same, facts(_facts(None)), facts(_parameters(params))))
     plan = run.plan
     about = facts(_facts(run))
-    data = " --data OWN.csv" if (plan.get("method") or {}).get("active") else ""
+    method = plan.get("method")
+    data = " --data OWN.csv" if isinstance(method, Mapping) and method.get("active") else ""
     command = COMMANDS.get(str(run.manifest["role"]), COMMANDS["simulation"])
     lines = [command.format(who=run.manifest["who"], data=data)]
     lines += [
