@@ -333,7 +333,8 @@ POLICY = {
     "columns of 255 bins, 100 rounds of ten classes and a depth of 6 are 88 thousand million",
     "min_key_bits": "Paillier keys must have at least this many bits",
     "most_probe_bytes": "bytes that the driver may send and ask back to measure the link before the plan is signed, in "
-    "one process of this party; a measurement takes at most 1.7 million, and 1.6 million more beside other parties",
+    "one process of this party; each exchange counts 512 beside its padding. A measurement takes at most 1.7 "
+    "million, and 1.6 million more beside other parties",
     "least_link_mbit": "the slowest measured link, in Mbit/s, that a run may be laid out for: with fewer bytes each "
     "party computes more; up to 500. A speed that the run file names itself is not bounded",
     "allow_prediction": "the active party of a vertical model may ask which way rows go at this party's splits",

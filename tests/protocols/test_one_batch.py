@@ -24,6 +24,7 @@ from hedgerow.model.train import Task, train
 from hedgerow.privacy.accountant import mu_of_budget
 from hedgerow.privacy.noised_words import KeptWords, NoisedWords
 from hedgerow.privacy.unencrypted import cipher as unencrypted
+from hedgerow.protocols.state import State
 from hedgerow.protocols.vertical.batch import REPEATS
 from hedgerow.protocols.vertical.batch_passive import BatchRows
 from hedgerow.protocols.vertical.batch_request import BatchRequest
@@ -392,10 +393,10 @@ def begun(fed, name, log, words):
     object.__setattr__(fed.parties[name].owner, "noised", words)
 
 
-def asked(fed):
+def asked(fed, state=None):
     """A request for a batch, which nobody has heard."""
     with pytest.raises(Stopped) as stop:
-        fed.run(transport=Stopping(fed, lambda request: isinstance(request, m.AskBatch)))
+        fed.run(state, transport=Stopping(fed, lambda request: isinstance(request, m.AskBatch)))
     return stop.value.args[0]
 
 
@@ -448,6 +449,26 @@ def test_a_party_that_begins_anew_gives_the_same_noise_or_refuses(kept):
     released = [line["key"] for line in log.kept if line["event"] == "noised release"]
     assert released[-1] == "one batch of sums"
     assert len(set(released)) == len(released) <= 4
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_one_noise_is_for_the_very_same_rows_only(corrected):
+    """A table that is corrected between two processes would else be seen by its exact difference."""
+    fed, log, words = federation(), MemoryLog(), KeptWords()
+    begun(fed, "party2", log, words)
+    request = asked(fed)
+    party = fed.parties["party2"]
+    party.answer(encode(request))
+    values = np.array(fed.tables["party2"].values)
+    values[7] = -values[7] if corrected else values[7]
+    fed.tables["party2"] = replace(fed.tables["party2"], values=values)
+    begun(fed, "party2", log, words)
+    asked(fed, State(attempt=1))
+    if corrected:
+        with pytest.raises(PrivacyError, match="once more, all releases would cost"):
+            fed.parties["party2"].answer(encode(request))
+    else:
+        fed.parties["party2"].answer(encode(request))
 
 
 def test_a_driver_that_has_the_sums_goes_on_without_asking_again():

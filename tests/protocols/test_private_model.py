@@ -265,6 +265,15 @@ def test_categories_are_declared_between_real_parties():
     assert declared(told, own).columns[0].categories == ("clerk", "other", "smith")
 
 
+def test_bins_have_no_fewest_rows_and_none_are_counted_first():
+    """A refusal by exact counts would tell of them."""
+    log = MemoryLog()
+    fed = federation(policy=replace(ALLOW_ALL, min_bin_rows=2), logs={"party2": log})
+    with pytest.raises(PolicyError, match="leave min_bin_rows out"):
+        fed.model()
+    assert not [line for line in log.kept if line["event"] == "noised release"]
+
+
 def test_a_policy_of_epsilon_for_rows_is_not_met_by_a_promise_about_labels():
     strict = replace(ALLOW_ALL, most_epsilon=5.0)
     federation(policy=strict).model()

@@ -15,7 +15,7 @@ from hedgerow.corridor import messages as m
 from hedgerow.corridor.wire import Corridor, decode_request, encode
 from hedgerow.errors import CipherError, ParameterError, PolicyError, ProtocolError
 from hedgerow.protocols import probe
-from hedgerow.protocols.probe import MOST, Echoes, measured
+from hedgerow.protocols.probe import BESIDE, MOST, Echoes, measured
 from hedgerow.run.forecast.disclosures import used
 from hedgerow.transports.inproc import InProcess
 
@@ -66,6 +66,15 @@ def test_a_measurement_takes_fewer_bytes_than_the_usual_policy_allows(monkeypatc
     assert [speeds_of(fed, monkeypatch, 1e9, 1e9) for _ in range(3)]
     with pytest.raises(PolicyError, match="more bytes than this party's policy allows"):
         speeds_of(fed, monkeypatch, 1e9, 1e9)
+
+
+def test_probes_without_bytes_come_to_an_end_too():
+    """Each is two lines of the party's log, which nobody has consented to fill."""
+    echoes = Echoes(100 * BESIDE)
+    for _ in range(100):
+        echoes.answer(m.Probe(b"", 0), None)
+    with pytest.raises(PolicyError, match="more bytes than this party's policy allows"):
+        echoes.answer(m.Probe(b"", 0), None)
 
 
 def test_the_forecast_of_a_measurement_is_what_crosses(monkeypatch):

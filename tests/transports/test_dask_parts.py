@@ -136,6 +136,23 @@ def test_a_cluster_that_cannot_be_used_is_refused(
     assert match in run("train", str(tmp_path / "a.csv"), "--label", "y", *words, code=2)
 
 
+def test_workers_on_this_machine_are_reached_with_keys_of_their_own_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reaches a scheduler has it run anything, and other users of the machine reach its ports."""
+    local = distributed.LocalCluster
+
+    def small(**given: Any) -> Any:
+        return local(**{**given, "processes": False, "n_workers": 1})
+
+    monkeypatch.setattr(distributed, "LocalCluster", small)
+    with dask_parts.connected("local", False, print) as client:
+        address = client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        assert all(worker.startswith("tls://") for worker in client.scheduler_info()["workers"])
+        for stranger in (address, address.replace("tls", "tcp")):
+            with pytest.raises((OSError, ValueError, TypeError)):
+                distributed.Client(stranger, timeout=0.5)
+
+
 def test_a_worker_killed_in_the_middle_of_a_tree_changes_nothing(
     here: GBDTClassifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,8 @@ FIRST, MOST, GROWTH = 1 << 12, 1 << 18, 4
 LONG = 0.1
 """Seconds that tell enough of a link."""
 TIMES, LEAST, SLOWER = 3, 1e-6, 0.75
+BESIDE = 512
+"""Bytes that each exchange counts beside its padding, so that there are not empty ones without end."""
 
 
 def at_most(n_parties: int) -> tuple[int, int]:
@@ -101,7 +103,7 @@ class Echoes:
             raise ProtocolError("The plan is agreed on, and links are measured before that; this party stops.")
         if not 0 <= request.back <= MOST or len(request.padding) > MOST:
             raise ProtocolError(f"The driver measures the link by more than {MOST} bytes at once; this party stops.")
-        self.left -= len(request.padding) + request.back
+        self.left -= BESIDE + len(request.padding) + request.back
         if self.left < 0:
             raise PolicyError(
                 "The driver measures the link by more bytes than this party's policy allows (most_probe_bytes); name "

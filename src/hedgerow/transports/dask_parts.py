@@ -275,7 +275,8 @@ def connected(address: str, without_tls: bool, say: Callable[[str], object]) -> 
     _, distributed = _dask()
     if address == LOCAL:
         with (
-            distributed.LocalCluster(processes=True, dashboard_address="127.0.0.1:0") as cluster,
+            # With keys of its own: whoever reaches a scheduler has it do anything, other users of this machine too.
+            distributed.LocalCluster(processes=True, security=True, dashboard_address="127.0.0.1:0") as cluster,
             distributed.Client(cluster) as client,
         ):
             say(f"{len(cluster.workers)} workers on this machine; their dashboard is {client.dashboard_link}.")

@@ -17,8 +17,8 @@ What each side makes of a plan alike is here; `batch_active` and `batch_passive`
 sealed and opened.
 
 Noise is in the sums before they are returned: it is a summand under the encryption. A party draws it once, and gives it
-again only for the very same request, because two requests with one noise would tell their exact difference. Any other
-request would be a second release, which its ledger refuses.
+again only for the very same request and rows, because two answers with one noise would tell their exact difference. Any
+other would be a second release, which its ledger refuses.
 """
 
 from collections.abc import Sequence

@@ -51,7 +51,7 @@ class BatchRows:
         self._count(plan)
         public = table.cipher.read_public_key(request.public_key, table.threads, plan.merging)
         sealed = public.read_rows(request.sealed_gradients, plan)
-        told = hashlib.sha256(encode(request)).digest()
+        told = self._told(request)
         exact = np.zeros(plan.groups * len(plan.bounds), np.int64)  # what is sealed is added to it under encryption
         words = self.noise("one batch of sums", self.batch.sums, told, exact)
         selection = Selection(table.own_codes, bins_of(table.grid))
@@ -59,6 +59,16 @@ class BatchRows:
         sums = public.group_sums(sealed, selection, nodes, plus=words.reshape(1, plan.groups, -1))
         self._keep(request)
         return m.BatchSums(sums.encode())
+
+    def _told(self, request: m.AskBatch) -> bytes:
+        """A hash of the request and of the rows that it is answered for: one noise is for the very same sums only.
+
+        Else a table that was corrected between two processes would be seen by its exact difference.
+        """
+        told = hashlib.sha256(encode(request))
+        told.update(self.run.table.grid_digest())
+        told.update(self.run.table.own_codes.tobytes())
+        return told.digest()
 
     @property
     def most_request(self) -> int:

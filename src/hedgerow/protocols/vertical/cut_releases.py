@@ -36,10 +36,11 @@ class CutReleases:
 
     def grid(self, table: Table, shared: Grid | None, threads: int) -> Grid | None:
         """Cut points with noise, where the plan asks for that, the same whenever asked; else those that are shared."""
+        if not (has_private_columns(self.plan) or has_private_model(self.plan)):
+            return shared
+        self._check_policy()
         if has_private_columns(self.plan):
             return self._batch_grid(table, threads)
-        if not has_private_model(self.plan):
-            return shared
         cuts, counted = cuts_for(self.plan, table), each_once(self.plan, table)
         self._noised = self._noised or releases_of(self.owner, self.plan, all_released(cuts.opening.planned))
         return private_grid(self.plan, counted, cuts, noise_by(self._noised), threads)
@@ -57,13 +58,16 @@ class CutReleases:
             self._noised = releases_of(self.owner, self.plan, planned, budget=budget)
         return noise_by(self._noised)
 
-    def _batch_grid(self, table: Table, threads: int) -> Grid:
-        """How many rows there are is known to all, so that it has no noise."""
+    def _check_policy(self) -> None:
+        """A refusal that depends on exact counts would tell of them; so it is one before anything is counted."""
         if self.owner.policy.min_bin_rows > 1:
             raise PolicyError(
-                "Bins of a run that protects this party's columns have no fewest rows, which would be counted without "
-                "noise; leave min_bin_rows out of the policy."
+                "Bins of a run whose cut points have noise have no fewest rows, which would be counted without noise; "
+                "leave min_bin_rows out of the policy."
             )
+
+    def _batch_grid(self, table: Table, threads: int) -> Grid:
+        """How many rows there are is known to all, so that it has no noise."""
         batch = batch_of(self.plan, table.n_columns, sum(column.kind == "numeric" for column in table.columns))
         search = batch.search(table.n_rows, self.plan.params.max_bin)
         counted = NoisedCounts(search.opening, sums_of(table, batch.terms(), threads), self.noise(batch))

@@ -20,6 +20,7 @@ from hedgerow.run.real.drive import wait_for
 KEPT = "links.json"
 LATE = "0 trees are kept, resume the run when all can be here."
 TRIES = 3
+"""For which a party's usual policy (most_probe_bytes) has room, if its process is the same."""
 
 
 def settled(seat: Seat, corridor: Corridor, folder: RunFolder) -> Plan:
@@ -40,7 +41,7 @@ def settled(seat: Seat, corridor: Corridor, folder: RunFolder) -> Plan:
 
 def _measured(seat: Seat, corridor: Corridor) -> tuple[LinkSpeed, ...]:
     """Of all parties; one that goes away meanwhile is waited for, and all are measured anew."""
-    for _ in range(TRIES):
+    for _ in range(TRIES - 1):
         wait_for(seat.plan.answering, seat, corridor, LATE)
         with suppress(PartyLost):
             return measured(corridor, seat.plan, seat.settings.deadline)
