@@ -282,7 +282,7 @@ WRONG = {
     ),
     "a part as a model": (
         lambda w: [word.replace("model.json", "bob.json") for word in w.predict_words()],
-        "is not a hedgerow model",
+        "is a passive party's part of a model; the active party has the model.",
     ),
     "who answers for the active party": (
         lambda w: ["answer", *w.answer_words("bob")[1:3], "alice", *w.answer_words("bob")[4:]],

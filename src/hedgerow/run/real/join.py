@@ -63,7 +63,7 @@ def join(run: RunFile, joining: Joining, options: Options) -> Path:
         kept = KeptModel(folder, kept_file(run))
         party = Party(owner, options.threads, kept.keep)
         content = served(seat, party, kept)
-        keep_end(folder, party.member.agreed_plan, (kept.file, content), (table, valid), notes, options)
+        keep_end(folder, party.member.plan or plan, (kept.file, content), (table, valid), notes, options)
     return place
 
 
