@@ -194,11 +194,23 @@ def test_fedtrees_noise_is_honoured_and_said_to_promise_nothing(tmp_path: Path) 
     assert read(tmp_path, TWO + "privacy=dp").plan(members(["party1", "party2"])[0]).method.dp.epsilon == 10
 
 
+def test_fedtrees_noise_is_honoured_in_a_vertical_run_too(tmp_path: Path) -> None:
+    run = read(tmp_path, TWO + "mode=vertical\nprivacy_tech=dp\nprivacy_budget=2")
+    method = run.plan(members(["party1", "party2"])[0]).method
+    assert method.dp == DP(2, method="laplace")
+    assert method.encrypted
+    assert not method.promises_dp
+    notes = " ".join(run.notes)
+    assert "privacy_budget=2 is the epsilon of each histogram, not of the model, which has none" in notes
+    assert "sides of rows at chosen cuts are told without noise" in notes
+
+
 # What is refused
 
 REFUSED = {
     "mode=vertical\nprivacy_tech=sa": "privacy_tech=sa is not for mode=vertical",
-    "mode=vertical\nprivacy_tech=dp": "privacy_tech=dp goes only with mode=horizontal, and promises nothing there",
+    "mode=ensemble\nprivacy_tech=dp": "privacy_tech=dp goes only with mode=horizontal or mode=vertical",
+    "mode=vertical\nprivacy_tech=dp\nprivacy_budget=0": "privacy_budget=0 is out of range",
     "mode=vertical\npartition=1\ndata=all\npartition_mode=horizontal": "does not go with mode=vertical; use partition",
     "mode=hybrid": "mode=hybrid is not available yet; use mode=horizontal for parties with the same columns, or",
     "mode=hybrid\nn_hori=2\nn_verti=3\nalpha=0.5": "use mode=horizontal, without n_hori and n_verti and alpha, for",
