@@ -291,7 +291,8 @@ def test_encryption_is_the_lattice_and_its_keys_are_not_paillier_s(tmp_path: Pat
     assert any("lattice encryption" in sentence for sentence in run.notes)
 
 
-def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tech", ["none", "dp\nprivacy_budget=100"])
+def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_path: Path, tech: str) -> None:
     """As FedTree's a9a example has them: each file begins with column 1 and has the labels."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 6))
@@ -303,13 +304,14 @@ def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_pat
     conf = tmp_path / "run.conf"
     conf.write_text(
         f"data={tmp_path / 'p0'},{tmp_path / 'p1'}\ntest_data={tmp_path / 'test'}\nn_parties=2\nmode=vertical\n"
-        "n_features=6\nobjective=binary:logistic\nprivacy_tech=none\nn_trees=5\nmax_depth=3\n"
+        f"n_features=6\nobjective=binary:logistic\nprivacy_tech={tech}\nn_trees=5\nmax_depth=3\n"
     )
     result = CliRunner().invoke(app, ["train", str(conf), "--folder", str(tmp_path / "run")])
     assert result.exit_code == 0, result.output
     auc = next(line for line in result.stdout.splitlines() if line.startswith("AUC = "))
     assert float(auc.removeprefix("AUC = ")) > 0.8
     assert "n_features has no effect" in result.stderr
+    assert ("No epsilon" in result.stderr) == (tech != "none")
     assert len(load_model(tmp_path / "run" / "model.json").names) == 6
 
 

@@ -266,6 +266,10 @@ class VerticalRows:
             self.sealing.claimed.give(nodes, out, self._sums(self.sealing.own_absolute, nodes))
         return out
 
+    def exact(self, sums: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """These sums and the rows' own, as far as nothing was added to them."""
+        return sums, self.now.own_gradients
+
     def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
         """Over the rows by which cuts are chosen here, which are sealed."""
         return self._part_sums(self.own.parts[0], own_pairs, nodes)

@@ -21,8 +21,11 @@ from hedgerow.trees.local import LocalRows
 from hedgerow.trees.noised.laplace import LaplaceSchedule
 from hedgerow.trees.params import TreeParams
 
-
-SIDES = "No epsilon either because each row's side of every chosen cut is told to the active party without noise."
+SIDES = (
+    "On which side of every chosen cut each row is, is told to the active party without noise, too. This method is for "
+    "comparison only; for a promise that holds in a vertical run say what it is for, with protects."
+)
+"""In place of what is said of rows."""
 
 
 class NoisedHistograms:
@@ -58,7 +61,7 @@ class NoisedHistograms:
         if dp is None or progress.state.parts:
             return
         schedule = LaplaceSchedule(dp.epsilon, params.n_estimators, params.max_depth, joint.grid.n_columns)
-        for sentence in (*laplace_notes(schedule, dp.delta), SIDES):
+        for sentence in (laplace_notes(schedule, dp.delta)[0], SIDES):
             progress.driver.note(sentence)
 
     def around(self, rows: Rows, ready: Ready, joint: AllColumns) -> tuple[Rows, TreeParams]:  # noqa: ARG002  # whoever's
