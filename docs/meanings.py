@@ -167,7 +167,8 @@ RUN_FILE = {
         "protects": "of a vertical run (model also of a hybrid one): "
         "[what is promised](../explanation/vertical-privacy.md). labels: to passive "
         "parties, with epsilon = 0 nothing at all; model: to whoever has the finished model and was no party; "
-        "passive: to the active party of the others' columns, by one batch of noised sums. rows is for horizontal runs",
+        "passive: to the active party of the others' columns, by one batch of noised sums. rows is for horizontal "
+        'runs; with `dp_trees = "laplace"`, which promises nothing, for vertical ones too',
         "delta": "the probability with which more than epsilon may be told; far below one in the number of rows",
         "dp_trees": "how trees grow under noise. auto: one-column trees, then drawn ones where that pays; chooses the "
         "number of trees, bins, learning rate and noise by itself. additive, random: one of these alone. greedy: cuts "
@@ -380,7 +381,8 @@ CONFIGURATION = {
     "partition_mode": "must fit `mode`; `hybrid` is refused so far",
     "privacy_tech": "`sa` is our masks; `none` is taken as consent to disclosure, with a note; `he` is lattice "
     "encryption in a vertical run, and in a horizontal one whose first party decrypts the sums, and refused "
-    "otherwise; `dp` is FedTree's noise on a horizontal run, which promises nothing, and refused otherwise",
+    "otherwise; `dp` is FedTree's noise on a horizontal or vertical run, which promises nothing, and refused "
+    "otherwise",
     "privacy_budget": "with privacy_tech=dp the epsilon of one histogram, as in FedTree; else noted, no effect",
     "propose_split": "`server` is our `counts`; `party`, `client_pre` and `client_post` are our `local`",
     "merge_histogram": "`server`; `client` is refused",

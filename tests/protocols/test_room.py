@@ -65,8 +65,8 @@ def test_what_has_room_in_the_largest_node_has_it_in_every_one(bits, rows, other
 def wider(monkeypatch, times):
     """As if there were 2 to this times the rows."""
 
-    def wide(sizes, rows, once):
-        return largest(msgspec.structs.replace(sizes, together=sizes.together << times), rows << times, once)
+    def wide(sizes, rows, once, summand=0):
+        return largest(msgspec.structs.replace(sizes, together=sizes.together << times), rows << times, once, summand)
 
     monkeypatch.setattr(active, "largest", wide)
     honest = hidden_active.hidden_plans

@@ -194,11 +194,23 @@ def test_fedtrees_noise_is_honoured_and_said_to_promise_nothing(tmp_path: Path) 
     assert read(tmp_path, TWO + "privacy=dp").plan(members(["party1", "party2"])[0]).method.dp.epsilon == 10
 
 
+def test_fedtrees_noise_is_honoured_in_a_vertical_run_too(tmp_path: Path) -> None:
+    run = read(tmp_path, TWO + "mode=vertical\nprivacy_tech=dp\nprivacy_budget=2")
+    method = run.plan(members(["party1", "party2"])[0]).method
+    assert method.dp == DP(2, method="laplace")
+    assert method.encrypted
+    assert not method.promises_dp
+    notes = " ".join(run.notes)
+    assert "privacy_budget=2 is the epsilon of each histogram, not of the model, which has none" in notes
+    assert "sides of rows at chosen cuts are told without noise" in notes
+
+
 # What is refused
 
 REFUSED = {
     "mode=vertical\nprivacy_tech=sa": "privacy_tech=sa is not for mode=vertical",
-    "mode=vertical\nprivacy_tech=dp": "privacy_tech=dp goes only with mode=horizontal, and promises nothing there",
+    "mode=ensemble\nprivacy_tech=dp": "privacy_tech=dp goes only with mode=horizontal or mode=vertical",
+    "mode=vertical\nprivacy_tech=dp\nprivacy_budget=0": "privacy_budget=0 is out of range",
     "mode=vertical\npartition=1\ndata=all\npartition_mode=horizontal": "does not go with mode=vertical; use partition",
     "mode=hybrid": "mode=hybrid is not available yet; use mode=horizontal for parties with the same columns, or",
     "mode=hybrid\nn_hori=2\nn_verti=3\nalpha=0.5": "use mode=horizontal, without n_hori and n_verti and alpha, for",
@@ -279,7 +291,8 @@ def test_encryption_is_the_lattice_and_its_keys_are_not_paillier_s(tmp_path: Pat
     assert any("lattice encryption" in sentence for sentence in run.notes)
 
 
-def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tech", ["none", "dp\nprivacy_budget=100"])
+def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_path: Path, tech: str) -> None:
     """As FedTree's a9a example has them: each file begins with column 1 and has the labels."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 6))
@@ -291,13 +304,14 @@ def test_files_that_number_their_own_columns_are_measured_on_all_of_them(tmp_pat
     conf = tmp_path / "run.conf"
     conf.write_text(
         f"data={tmp_path / 'p0'},{tmp_path / 'p1'}\ntest_data={tmp_path / 'test'}\nn_parties=2\nmode=vertical\n"
-        "n_features=6\nobjective=binary:logistic\nprivacy_tech=none\nn_trees=5\nmax_depth=3\n"
+        f"n_features=6\nobjective=binary:logistic\nprivacy_tech={tech}\nn_trees=5\nmax_depth=3\n"
     )
     result = CliRunner().invoke(app, ["train", str(conf), "--folder", str(tmp_path / "run")])
     assert result.exit_code == 0, result.output
     auc = next(line for line in result.stdout.splitlines() if line.startswith("AUC = "))
     assert float(auc.removeprefix("AUC = ")) > 0.8
     assert "n_features has no effect" in result.stderr
+    assert ("No epsilon" in result.stderr) == (tech != "none")
     assert len(load_model(tmp_path / "run" / "model.json").names) == 6
 
 

@@ -7,6 +7,8 @@ others which rows share a node. So no promise is of whole rows against the parti
 *labels*: passive parties see what follows from noised sums of gradients; that of leaves is noised, too.
 *model*: who has the finished model, all parts together, and was no party, sees noised sums and noised cut points only.
 *passive*: the active party sees one batch of noised sums of the others' columns, in noised bins, and no side of a row.
+
+*laplace* promises nothing: it is FedTree's noise, for comparison.
 """
 
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from hedgerow.errors import ParameterError
 if TYPE_CHECKING:
     from hedgerow.agreement.plan import Plan
 
-Way = Literal["drawn", "labels", "model", "passive"]
+Way = Literal["drawn", "labels", "model", "passive", "laplace"]
 BY_METHOD: dict[tuple[Protects, bool], tuple[Way, PrivateMethod]] = {
     ("labels", False): ("drawn", "random"),
     ("labels", True): ("labels", "greedy"),
@@ -48,7 +50,9 @@ NO_ROWS = (
 
 
 def way_of(dp: DP) -> Way:
-    """How a vertical run keeps the promise; refused where there is none."""
+    """How a vertical run keeps the promise; refused where none can be kept, unless none is asked for."""
+    if dp.protects == "rows" and not dp.promises:
+        return "laplace"
     if dp.protects == "rows":
         raise ParameterError(NO_ROWS)
     way, method = BY_METHOD[dp.protects, dp.epsilon > 0]
@@ -94,7 +98,8 @@ def check_vertical(dp: DP, plan: "Plan") -> None:
     for is_set, what, why in (*refused_of_links(plan), *_refused(dp, plan), *OF_WAY[way](plan)):
         if is_set:
             raise ParameterError(f"Differential privacy in a {plan.method.word} run does not go with {what}: {why}.")
-    if dp.protects != "passive" and plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
+    needs = dp.promises and dp.protects != "passive"
+    if needs and plan.goal.objective is None and plan.coordinator and len(dp.classes) < 2:
         raise ParameterError(
             "Differential privacy between real parties needs the classes declared, because a rare one would tell of a "
             "single row; name them, like classes = [0, 1]."
@@ -190,19 +195,40 @@ def _passive(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
     )
 
 
-OF_WAY = {"drawn": _drawn, "labels": _labels, "model": _model, "passive": _passive}
+def _laplace(plan: "Plan") -> Iterator[tuple[bool, str, str]]:
+    objective, dp = plan.goal.objective, plan.vertical.dp
+    without = 'with DP(method="laplace")'
+    squared = objective is None or objective == "squared"
+    yield not squared, f"the {objective} loss {without}", "FedTree cuts gradients of classes and squared losses"
+    ranged = dp is not None and dp.label_range is not None
+    yield ranged, f"label_range {without}", "its gradients are cut to 1, whatever the labels are; leave it out"
+    yield from _noised(plan)
+
+
+OF_WAY = {"drawn": _drawn, "labels": _labels, "model": _model, "passive": _passive, "laplace": _laplace}
 """What each way refuses beside."""
 
 
 def promise_of(dp: DP, plan: "Plan") -> Iterator[str]:
     """Before the run, in sentences: the promise, what keeps it, and what it leaves out."""
     way = way_of(dp)
+    if way == "laplace":
+        yield from FEDTREES
+        return
     neighbours, adversary, scope = words_of(plan)
     price = "epsilon 0" if way == "drawn" else f"epsilon {dp.epsilon:g} at delta {dp.delta:g}"
     yield f"Differential privacy: {price} for one {dp.unit} ({neighbours}), against {adversary}; for {scope}."
     yield from KEPT[way]
 
 
+FEDTREES = (
+    "No epsilon: FedTree's noise is on sums of gradients alone. On which side of a chosen cut each row is, and numbers "
+    "of rows, are told without noise, so that nothing is promised; what it calls epsilon is that of one histogram, and "
+    "there is one for each column, level and tree.",
+    "Sums with noise cannot be held against the rows that go left, so passive parties that make up sums can read "
+    "labels unseen. This method is for comparison only.",
+)
+"""Of FedTree's noise in a vertical run."""
 KEPT: dict[Way, tuple[str, ...]] = {
     "drawn": (
         "Cuts that passive parties know are drawn by a public hash, and cuts that labels choose lie below them, where "

@@ -1,6 +1,7 @@
 """Parameters of trees that fit a promise: where every tree, level and bin costs noise, fewer are grown."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hedgerow.agreement.dp import DP
 from hedgerow.agreement.dp_vertical import Way, way_of
@@ -14,6 +15,7 @@ PARAMS: dict[Way, Callable[[TreeParams], TreeParams]] = {
     "labels": few,
     "model": drawn_params,
     "passive": batch_params,
+    "laplace": lambda params: replace(params, constant_hessian=True),
 }
 """By how the promise is kept."""
 

@@ -86,6 +86,8 @@ class VerticalRows:
 
     seals_sides = False
     """Whether sides are sealed, too."""
+    claims = ClaimedSums
+    """What is checked of sums that are claimed."""
     counts_every = True
     """What allows and refuses cuts is told of every node by itself."""
 
@@ -130,7 +132,7 @@ class VerticalRows:
         rows = len(self.links[party].own) if party in self.links else self.own.own.matrix.n_rows
         if not rows or not any(map(asks, self.group.plan.schedule or JOINT)):
             return ()
-        return (largest(begin, rows, self.cipher.seals_once),)
+        return (largest(begin, rows, self.cipher.seals_once, self.summand),)
 
     def _run_nodes(self, n_trees: int) -> int:
         """The nodes whose sums a run of so many trees a round may open."""
@@ -150,6 +152,11 @@ class VerticalRows:
         """Whose columns compete at this level."""
         levels = self.group.plan.schedule
         return levels[depth] if levels else JOINT
+
+    @property
+    def summand(self) -> int:
+        """The largest absolute value of what owners add to a sum before they return it: they add nothing."""
+        return 0
 
     @property
     def asking(self) -> bool:
@@ -176,7 +183,7 @@ class VerticalRows:
         spans = (o._replace(party=", ".join(self.joint.holders(o))) for o in self.joint.owned if o.party in asked)
         letters = self.group.plan.schedule
         again = levels_of(letters).twice([depth for depth, letter in enumerate(letters) if asks(letter)])
-        return Sealing(secret, np.abs(self.now.own_gradients), ClaimedSums(list(spans), self.joint.grid, again))
+        return Sealing(secret, np.abs(self.now.own_gradients), self.claims(list(spans), self.joint.grid, again))
 
     @property
     def _asked_for(self) -> bytes:
@@ -187,7 +194,7 @@ class VerticalRows:
         """What this round's key is for where a party answers, as it knows too."""
         n_rows = parts_at(self.now.held.get(party), self.own)[0].orders.shape[1]
         sharing, levels = len(self.joint.group_of(party)), self.group.plan.schedule
-        return tree_plans(self.begins[party], n_rows, self.params, levels, sharing)
+        return tree_plans(self.begins[party], n_rows, self.params, levels, sharing, self.summand)
 
     @property
     def sealing(self) -> Sealing:
@@ -223,7 +230,8 @@ class VerticalRows:
             some = nodes.at(at)
             if id(part) not in alike:
                 begin = msgspec.structs.replace(self.begins[party], together=most)
-                plan = Asked.plan_of(begin, part, some, self.cipher.seals_once, self.now.merging[party])
+                once, merging = self.cipher.seals_once, self.now.merging[party]
+                plan = Asked.plan_of(begin, part, some, once, merging, self.summand)
                 seal = partial(self._sealed, party, begin, part, some)
                 alike[id(part)] = plan, seal if held is not None else cache(seal)
             plan, sealed = alike[id(part)]
@@ -258,6 +266,10 @@ class VerticalRows:
             self.sealing.claimed.give(nodes, out, self._sums(self.sealing.own_absolute, nodes))
         return out
 
+    def exact(self, sums: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """These sums and the rows' own, as far as nothing was added to them."""
+        return sums, self.now.own_gradients
+
     def _sums(self, own_pairs: NDArray[np.int32], nodes: Nodes) -> NDArray[np.int64]:
         """Over the rows by which cuts are chosen here, which are sealed."""
         return self._part_sums(self.own.parts[0], own_pairs, nodes)
@@ -267,7 +279,7 @@ class VerticalRows:
 
     def _sealed(self, party: str, begin: m.BeginSealed, part: Part, nodes: Nodes) -> bytes:
         """The gradients of a party's rows, where they are sealed in this step."""
-        asked = Asked.of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party])
+        asked = Asked.of(begin, part, nodes, self.cipher.seals_once, self.now.merging[party], self.summand)
         if asked.plan is None or not asked.sealed_now(self.now.levels[party]):
             return b""
         held = self.now.held.get(party)

@@ -241,7 +241,7 @@ def run_nodes(params: TreeParams, n_trees: int, levels: str = "") -> int:
 
 
 def tree_plans(
-    begin: BeginSealed, n_rows: int, params: TreeParams, levels: str, sharing: int = 0
+    begin: BeginSealed, n_rows: int, params: TreeParams, levels: str, sharing: int = 0, summand: int = 0
 ) -> Iterator[RowsPlan]:
     """What a round's key is for, at most, where a party answers that has so many rows of every tree that count.
 
@@ -264,6 +264,7 @@ def tree_plans(
             nodes=nodes,
             most_rows=min(rows, ceil(2 * rows / nodes)),
             run_sums=begin.run_sums,
+            summand=summand,
             by_holder=True,
             together=max(begin.together, rows) if begin.together else 0,
         )
@@ -311,8 +312,13 @@ class Asked(NamedTuple):
     once: bool
 
     @classmethod
-    def of(cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = ()) -> "Asked":
-        """What is sealed and asked for at these nodes, with a key that merges results at these distances."""
+    def of(
+        cls, begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = (), summand: int = 0
+    ) -> "Asked":
+        """What is sealed and asked for at these nodes, with a key that merges results at these distances.
+
+        What is added to a sum before it is returned has an absolute value of at most `summand`.
+        """
         sizes, rows = part.sizes(nodes), part.rows(nodes)
         tree, among = np.repeat(nodes.tree, sizes), shapes.Nodes.in_order(sizes)
         if once:
@@ -321,13 +327,15 @@ class Asked(NamedTuple):
             n_trees = len(part.orders)
             among = shapes.Nodes(places, among.starts)
             tree, rows = np.repeat(np.arange(n_trees), len(whole)), np.tile(whole, n_trees)
-        plan = cls.plan_of(begin, part, nodes, once, merging)
+        plan = cls.plan_of(begin, part, nodes, once, merging, summand)
         if plan is not None and not len(rows):  # a row that is in no node: a part of a total is given by everybody
             tree, rows = np.zeros(1, np.int64), np.zeros(1, np.uint32)
         return cls(plan, tree, rows, among, once)
 
     @staticmethod
-    def plan_of(begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = ()) -> RowsPlan | None:
+    def plan_of(
+        begin: BeginSealed, part: Part, nodes: Nodes, once: bool, merging: Merging = (), summand: int = 0
+    ) -> RowsPlan | None:
         """How the rows of such a step are sealed."""
         sizes = part.sizes(nodes)
         n_rows = int(part.orders.size if once else sizes.sum())
@@ -342,6 +350,7 @@ class Asked(NamedTuple):
             nodes=len(sizes),
             most_rows=0 if once else int(sizes.max()),
             run_sums=begin.run_sums,
+            summand=summand,
             by_holder=True,
             together=begin.together,
             merging=merging,

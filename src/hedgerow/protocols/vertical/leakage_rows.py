@@ -80,7 +80,8 @@ class NotedRows:
         if not self.rows.asking:
             return out
         self._count()
-        self._to_note.append(partial(self.learnt.sums, nodes, out, own.parts[0], self.rows.now.own_gradients))
+        exact, gradients = self.rows.exact(out)
+        self._to_note.append(partial(self.learnt.sums, nodes, exact, own.parts[0], gradients))
         return out
 
     def _count(self) -> None:

@@ -1,57 +1,30 @@
 """The ways to train that keep a promise of differential privacy, as the active party of a vertical run goes them.
 
+FedTree's noise, which promises nothing, is one of them.
 Nothing is said here.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from hedgerow.agreement.dp_vertical import Way, way_of
 from hedgerow.agreement.plan import Plan
-from hedgerow.model.train import Ready
-from hedgerow.privacy.promise import Promise
 from hedgerow.protocols.session.journal import Log
 from hedgerow.protocols.session.owner import Active
-from hedgerow.protocols.state import Progress
 from hedgerow.protocols.vertical.batch_active import NoisedPassive
-from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.label_noise import NoisedLabels
+from hedgerow.protocols.vertical.laplace_model import NoisedHistograms
 from hedgerow.protocols.vertical.model_noise import NoisedModel
-from hedgerow.protocols.vertical.nothing_told import NothingTold, Talk
-from hedgerow.trees.boost import Boosted, Callback, Round
-from hedgerow.trees.grow import Rows
-from hedgerow.trees.params import TreeParams
+from hedgerow.protocols.vertical.noised_way import Noised as Noised
+from hedgerow.protocols.vertical.nothing_told import NothingTold
+from hedgerow.trees.boost import Callback, Round
 
-
-class Noised(Protocol):
-    """A way to train that keeps a promise."""
-
-    @property
-    def subtracts(self) -> bool:
-        """Whether of two siblings the larger's sums are the parent's less the other's."""
-
-    def prepare(self, plan: Plan, own: Active, threads: int) -> Ready:
-        """The own rows before the first tree, with what is released of them by then."""
-
-    def before(self, talk: Talk, ready: Ready, joint: AllColumns, progress: Progress) -> None:
-        """What is asked before the first tree."""
-
-    def around(self, rows: Rows, ready: Ready, joint: AllColumns) -> tuple[Rows, TreeParams]:
-        """Rows of which nothing is released without noise, and by which parameters trees grow over them."""
-
-    @property
-    def after(self) -> Callable[[Talk, Ready, AllColumns, Boosted], Boosted] | None:
-        """Adds the trees that are made of what is asked for after the last of the others; None: nothing is."""
-
-    def promise(self, joint: AllColumns) -> Promise:
-        """The run is over: what it has told."""
-
-
-WAYS: dict[Way, type[NothingTold] | type[NoisedLabels] | type[NoisedModel] | type[NoisedPassive]] = {
+Kinds = NothingTold | NoisedLabels | NoisedModel | NoisedPassive | NoisedHistograms
+WAYS: dict[Way, type[Kinds]] = {
     "drawn": NothingTold,
     "labels": NoisedLabels,
     "model": NoisedModel,
     "passive": NoisedPassive,
+    "laplace": NoisedHistograms,
 }
 
 

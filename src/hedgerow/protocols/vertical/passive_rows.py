@@ -175,7 +175,8 @@ class PassiveRows:
         if self.run.finished or now is None:
             self.run.start(request.round)
             parts = table.parts(begun.n_trees, request.round)
-            plans = tree_plans(begun, parts[0].orders.shape[1], table.params, table.levels, self.run.sharing)
+            n_rows, sharing = parts[0].orders.shape[1], self.run.sharing
+            plans = tree_plans(begun, n_rows, table.params, table.levels, sharing, self.summand)
             merging = table.cipher.merging(plans)
             public = table.cipher.read_public_key(request.public_key, table.threads, merging)
             now = OpenRound(parts, self._roots(begun), public, merging)
@@ -258,7 +259,7 @@ class PassiveRows:
         if (request.together > 0) != (begun.together > 0) or request.together > begun.together:
             raise ProtocolError("The active party asks for a part of a total over more rows than there are.")
         begun = msgspec.structs.replace(begun, together=request.together)
-        asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once, now.merging)
+        asked = Asked.of(begun, now.parts[0], nodes, table.cipher.seals_once, now.merging, self.summand)
         if asked.plan is None:
             return b""
         run.count_sums(len(nodes.tree))
@@ -281,7 +282,16 @@ class PassiveRows:
         selection = now.selection
         if not asked.once:  # the next step brings others; these may be large
             now.sealed_gradients, now.selection = b"", None
-        return now.public.group_sums(sealed, selection, asked.nodes, pads=pads).encode()
+        return now.public.group_sums(sealed, selection, asked.nodes, plus=self._plus(asked.plan), pads=pads).encode()
+
+    @property
+    def summand(self) -> int:
+        """The largest absolute value of what is added to a sum before it is returned: nothing is."""
+        return 0
+
+    def _plus(self, plan: RowsPlan) -> NDArray[np.int64] | None:  # noqa: ARG002  # whichever sums it is for
+        """What is added to sums before they are returned, under encryption where there is any."""
+        return None
 
     def sides(self, request: m.AskSides) -> m.Sides:
         """What becomes known to the active party: which rows go left at these cuts of own columns."""
@@ -354,6 +364,7 @@ class PassiveRows:
             nodes=max(min(lowest, widest), 1),
             most_rows=0 if table.cipher.seals_once else own,
             run_sums=begun.run_sums,
+            summand=self.summand,
             together=begun.together,
             merging=(),  # with any at all it takes no longer
         )

@@ -20,7 +20,7 @@ Plans = Callable[[BeginSealed], Iterable[RowsPlan]]
 """The largest steps of a run of such sizes."""
 
 
-def largest(begin: BeginSealed, rows: int, once: bool) -> RowsPlan:
+def largest(begin: BeginSealed, rows: int, once: bool, summand: int = 0) -> RowsPlan:
     """A step about one node with so many rows of a party, and all rows of all that share its columns."""
     return RowsPlan(
         rows=rows * begin.n_trees if once else rows,
@@ -29,6 +29,7 @@ def largest(begin: BeginSealed, rows: int, once: bool) -> RowsPlan:
         columns=begin.columns,
         most_rows=0 if once else rows,
         run_sums=begin.run_sums,
+        summand=summand,
         by_holder=True,
         together=begin.together,
     )

@@ -1,4 +1,7 @@
-"""What moves and sums everybody's rows at the active party: by whether nodes are told, hidden, or cut by draws."""
+"""What moves and sums everybody's rows at the active party: by whether nodes are told, hidden, or cut by draws.
+
+And by whether sums have noise.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,6 +14,8 @@ from hedgerow.protocols.vertical.columns import AllColumns
 from hedgerow.protocols.vertical.drawn_active import DrawnRows
 from hedgerow.protocols.vertical.drawn_first import ToldRows, tells_first
 from hedgerow.protocols.vertical.hidden_active import HiddenRows
+from hedgerow.protocols.vertical.laplace import sum_noise
+from hedgerow.protocols.vertical.laplace_active import LaplaceRows
 from hedgerow.protocols.vertical.private_cuts import has_private_columns
 from hedgerow.protocols.vertical.talk import Talk
 from hedgerow.trees.forest import Forest
@@ -34,4 +39,7 @@ def rows_for(talk: Talk, ready: Ready, joint: AllColumns, state: State, done: in
         return AllRows(OwnRows(talk, ready.rows, joint), None)
     if tells_first(plan):
         return AllRows(ToldRows(talk, ready.rows, joint, state.drawn), None)
+    noise = sum_noise(plan)
+    if noise is not None:
+        return AllRows(LaplaceRows(talk, ready.rows, joint, done, noise), None)
     return AllRows((DrawnRows if plan.method.draws_cuts else VerticalRows)(talk, ready.rows, joint, done), None)

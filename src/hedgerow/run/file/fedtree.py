@@ -129,10 +129,7 @@ class _Reading:
         for key, value, what in refused:
             if conf.text(key) == value:
                 raise conf.wrong(key, what)
-        if conf.text("privacy_tech") == "dp" and self._method() != "horizontal":
-            raise conf.wrong("privacy_tech", "goes only with mode=horizontal, and promises nothing there; for one that "
-                                             "holds write a run file with epsilon in [privacy].")  # fmt: skip
-        if conf.text("privacy_tech") == "he" and self._method() not in ("horizontal", "vertical"):
+        if conf.text("privacy_tech") in ("he", "dp") and self._method() not in ("horizontal", "vertical"):
             raise conf.wrong("privacy_tech", "goes only with mode=horizontal or mode=vertical; leave it out.")
         if conf.number("n_parallel_trees", Limit(1, 1e9, whole=True), 1) > 1:
             raise conf.wrong("n_parallel_trees", "is not available; for a random forest use bagging=1 and n_trees.")
@@ -289,12 +286,7 @@ class _Reading:
         if cuts == "local":
             raise conf.wrong("propose_split", "shows every party's quantiles, which privacy_tech=dp has no noise for; "
                                               "use propose_split=server.")  # fmt: skip
-        budget = conf.number("privacy_budget", Limit(0, MOST_EPSILON, open_low=True), 10)
-        self.notes.append(
-            f"privacy_tech=dp is FedTree's noise: gradients are cut to 1, hessians are 1 (constant_h=1), and "
-            f"privacy_budget={budget:g} is the epsilon of each histogram, not of the model, which has none; the run "
-            "says what the noise is worth. Sums are masked besides."
-        )
+        budget = self._budget("Sums are masked besides.")
         self.notes.append(
             f"For a promise that holds write a run file: epsilon = {budget:g} in [privacy] is then that of everything "
             "that is released, the model included."
@@ -304,6 +296,16 @@ class _Reading:
             "columns": self._columns(),
         }  # fmt: skip
 
+    def _budget(self, besides: str) -> float:
+        """The epsilon of one histogram, with what it is worth and what else protects."""
+        budget = self.conf.number("privacy_budget", Limit(0, MOST_EPSILON, open_low=True), 10)
+        self.notes.append(
+            f"privacy_tech=dp is FedTree's noise: gradients are cut to 1, hessians are 1 (constant_h=1), and "
+            f"privacy_budget={budget:g} is the epsilon of each histogram, not of the model, which has none; the run "
+            f"says what the noise is worth. {besides}"
+        )
+        return budget
+
     def _sealed(self) -> dict[str, Any]:
         """Of a vertical run: the first party has the labels and seals, or does not seal, its gradients."""
         conf = self.conf
@@ -312,7 +314,14 @@ class _Reading:
         if conf.text("privacy_tech") == "sa":
             raise conf.wrong("privacy_tech", "is not for mode=vertical, where no two parties hold the same sums; use "
                                              "privacy_tech=he.")  # fmt: skip
-        if conf.word("privacy_tech", ("none", "he"), "none") == "he":
+        tech = conf.word("privacy_tech", ("none", "he", "dp"), "none")
+        if tech == "dp":
+            budget = self._budget(
+                "Gradients are sealed besides, by lattice encryption; sides of rows at chosen cuts are told without "
+                "noise. For a promise that holds write a run file with protects in [privacy]."
+            )
+            return {"protection": "lattice", "epsilon": budget, "dp_trees": "laplace"}
+        if tech == "he":
             self.notes.append("privacy_tech=he is lattice encryption with 128 bits of security.")
             return {"protection": "lattice"}
         self.notes.append(

@@ -20,6 +20,7 @@ from hedgerow.privacy.paillier.packing import rows_packing, sums_packing
 from hedgerow.privacy.shapes import RowsPlan
 from hedgerow.protocols.probe import at_most
 from hedgerow.protocols.vertical.columns import ACTIVE_ONLY, PASSIVE_ONLY, POSITIVE, RUN_SUMS, run_nodes, tree_plans
+from hedgerow.protocols.vertical.laplace import summand_of
 from hedgerow.run.forecast.line import Line
 from hedgerow.run.forecast.trees import Trees
 
@@ -91,7 +92,8 @@ def merging_of(plan: Plan, sizes: Sizes) -> Merging:
     groups, bound = _groups(plan, sizes), 1 << (plan.params.gradient_bits - 1)
     run_sums = RUN_SUMS * groups * run_nodes(plan.params, sizes.n_trees, plan.method.levels)
     begin = BeginSealed(0, sizes.n_trees, bound, max(groups, 1), max(sizes.columns, 1), run_sums)
-    return cipher_of(plan).merging(tree_plans(begin, sizes.rows, plan.params, plan.method.levels))
+    plans = tree_plans(begin, sizes.rows, plan.params, plan.method.levels, summand=summand_of(plan))
+    return cipher_of(plan).merging(plans)
 
 
 def levels(plan: Plan, sizes: Sizes, trees: Trees) -> Iterator[Level]:
