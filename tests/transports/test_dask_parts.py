@@ -1,5 +1,6 @@
 """Rows on a Dask cluster give the forest of the same rows in one process."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -20,6 +21,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
+from distributed.comm import connect  # noqa: E402
 
 N = 2400
 
@@ -150,7 +152,9 @@ def test_workers_on_this_machine_are_reached_with_keys_of_their_own_only(monkeyp
         assert all(worker.startswith("tls://") for worker in client.scheduler_info()["workers"])
         for stranger in (address, address.replace("tls", "tcp")):
             with pytest.raises((OSError, ValueError, TypeError)):
-                distributed.Client(stranger, timeout=0.5)
+                asyncio.run(connect(stranger, timeout=0.5))
+        own = client.security.get_connection_args("client")
+        asyncio.run(connect(address, timeout=5, **own)).abort()
 
 
 def test_a_worker_killed_in_the_middle_of_a_tree_changes_nothing(
